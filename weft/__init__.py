@@ -1,6 +1,6 @@
 """Warp & Weft: what the labs of the course need, with or without a GPU.
 
-Import it before Numba. Where there is no usable GPU, it switches Numba to its
+Import `weft` before Numba. Where there is no usable GPU, `weft` switches Numba to its
 simulator, which is only possible before Numba is imported. Once Numba is imported, our
 own simulator replaces Numba's.
 """

@@ -2,9 +2,9 @@
 
 The rest of the package uses what Numba documents, such as `cuda.jit`, `cuda.to_device`
 and `cuda.compile_ptx`. What it needs beyond that is here, behind plain functions, or in
-`weft.meaning`, which says what Numba's objects are. Another version or another compiler
-then changes only these two modules. Works with numba-cuda 0.22.2 to 0.30.4, with and
-without its simulator; importing it does not import Numba.
+`weft.meaning`, which says what Numba's objects are. Only these two modules depend on
+Numba's version and compiler. This one works with numba-cuda 0.22.2 to 0.30.4, with and
+without its simulator, and does not import Numba.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -41,8 +41,8 @@ def do_without_cudart() -> None:
 def allow_shared(kernel: Any, size: int) -> None:
     """Allow launches of a compiled kernel to use up to `size` bytes of shared memory.
 
-    Otherwise the limit is 48 KB. Raises RuntimeError if the driver refuses, because the
-    GPU has less. CUDA Driver API, `cuKernelSetAttribute`.
+    Without this call the limit is 48 KB. Raises RuntimeError if the driver refuses
+    because the GPU has less. Source: CUDA Driver API, `cuKernelSetAttribute`.
     """
     driver: Any = import_module("cuda.bindings.driver")
     attribute = driver.CUfunction_attribute
@@ -59,14 +59,14 @@ def allow_shared(kernel: Any, size: int) -> None:
 def launching_method() -> tuple[Any, str]:
     """Return the class and the name of the method that launches kernels on a GPU.
 
-    The method is called with the arguments, and then with what `launch_configuration`
-    reads.
+    The method is called with the kernel's arguments, and then with the values that
+    `launch_configuration` reads.
     """
     return import_module("numba.cuda.dispatcher").CUDADispatcher, "call"
 
 
 def launch_configuration(given: tuple[Any, ...]) -> tuple[Any, Any, Any, Any]:
-    """Return grid, block, stream and shared bytes of a launch.
+    """Return the grid, block, stream and bytes of shared memory of a launch.
 
     given: these four up to numba-cuda 0.22, later one object that contains them.
     """
@@ -80,8 +80,8 @@ def launch_configuration(given: tuple[Any, ...]) -> tuple[Any, Any, Any, Any]:
 def handle_of(kernel: Any, types: tuple[Any, ...]) -> int:
     """Return the driver's handle of a compiled kernel: a CUkernel or a CUfunction.
 
-    It is valid as long as the kernel exists; the handle, a number, does not keep it
-    alive.
+    The handle is valid as long as the kernel exists; being a number, it does not keep
+    the kernel alive.
     """
     library = kernel.overloads[types]._codelibrary
     return int(library.get_cufunc().handle)
@@ -98,12 +98,13 @@ def replace_simulator(
     members: Mapping[str, Any],
     attributes: Mapping[str, Any],
 ) -> None:
-    """Replace Numba's simulator by another.
+    """Replace Numba's simulator with another.
 
-    launcher: given a kernel and `(grid, block)`, returns what to call with the
-    arguments. called: what to do for a kernel that is called without a configuration.
-    for_all: its `forall`. most_blocks: the most blocks of a cooperative launch.
-    members: attributes to set in `numba.cuda`. attributes: those of the current device.
+    launcher: given a kernel and `(grid, block)`, returns a function of the kernel's
+    arguments. called: what runs if a kernel is called without a configuration. for_all:
+    a kernel's method `forall`. most_blocks: the most blocks of a cooperative launch.
+    members: attributes to set in `numba.cuda`. attributes: attributes to set on
+    devices.
     """
     stock: Any = import_module("numba.cuda.simulator.kernel")
     kernel = stock.FakeCUDAKernel
@@ -121,7 +122,7 @@ def replace_simulator(
 
 
 def simulators_jit(options: Collection[str]) -> Callable[..., Any]:
-    """Return `cuda.jit` of Numba's simulator, limited to these of its options.
+    """Return the `cuda.jit` of Numba's simulator, which is passed only these `options`.
 
     The other options are accepted; those that concern launches are kept for
     `meaning.options_of`.
@@ -175,9 +176,10 @@ def simulators_array(data: np.ndarray[Any, Any]) -> Any:
 
 
 def pretend_device(capability: tuple[int, int]) -> SimpleNamespace:
-    """Let Numba compile without a GPU; change `compute_capability` of the result.
+    """Let Numba compile for a GPU of this compute capability, without one here.
 
-    Overloads such as `max` ask the current device for its capability.
+    Overloads such as `max` ask the current device for its capability, which can be
+    changed later: set `compute_capability` of the result.
     """
     device = SimpleNamespace(compute_capability=capability)
     dispatcher: Any = import_module("numba.cuda.dispatcher")
@@ -188,7 +190,7 @@ def pretend_device(capability: tuple[int, int]) -> SimpleNamespace:
 def target_capability() -> tuple[int, int] | None:
     """Return the compute capability of the compilation in progress, or None.
 
-    Numba before 0.22 keeps it in another module.
+    Versions of Numba before 0.22 keep it in another module.
     """
     for module in ("numba.cuda.core.targetconfig", "numba.core.targetconfig"):
         try:

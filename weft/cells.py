@@ -19,7 +19,7 @@ def parse(source: str) -> ast.Module | None:
 
 
 def check(source: str) -> ast.Call | None:
-    """Return the call `check(exercise, ...)` that ends a cell, if one does."""
+    """Return the call `check(exercise, ...)` that ends a cell, or None."""
     tree = parse(source) if "check(" in source else None
     last = tree.body[-1] if tree and tree.body else None
     match last:

@@ -1,4 +1,4 @@
-"""Python functions: their code, the names they use, other globals, syntax trees."""
+"""Python functions: their code, the globals they use or get, and syntax trees."""
 
 import ast
 import dis
@@ -13,7 +13,7 @@ def with_globals(
     code: CodeType | None = None,
     closure: tuple[CellType, ...] | None = None,
 ) -> FunctionType:
-    """Return the same function with `scope` as its globals.
+    """Return a copy of a function with `scope` as its globals.
 
     code, closure: other code to run, and the cells for its free variables.
     """
@@ -46,7 +46,7 @@ def global_names(code: CodeType) -> frozenset[str]:
 
 
 def nodes_of(tree: ast.AST) -> list[ast.AST]:
-    """Return what `ast.walk` yields, in a quarter of the time."""
+    """Return the nodes that `ast.walk` yields, in a quarter of the time."""
     found = [tree]
     add = found.append
     for node in found:

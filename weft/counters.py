@@ -2,8 +2,8 @@
 
 The numbers are those that Nsight Compute reports for the same kernel, as long as the
 compiler does what the source says: it may load once what the source loads twice, or
-load four neighbours together (results/agreement.nvidia-h200.json has both, side by
-side). A *request* is one instruction executed by one warp. Global memory moves in
+load four neighbours together (results/agreement.nvidia-h200.json has both counts, side
+by side). A *request* is one instruction executed by one warp. Global memory moves in
 *sectors* of 32 bytes; shared memory has 32 *banks* of 4 bytes, and a request that needs
 two words from one bank takes a second pass.
 
@@ -34,12 +34,12 @@ def count(trace: Trace) -> list[Line]:
 
 
 def work(trace: Trace) -> list[Work]:
-    """Return what each line does that touches memory or computes, in source order."""
+    """Return the work of lines that access memory or compute, in source order."""
     return counted(trace).work
 
 
 def total(trace: Trace) -> Work:
-    """Return what the whole launch does, as far as it was recorded."""
+    """Return the work of the whole launch, as far as it was recorded."""
     return counted(trace).total
 
 
@@ -92,7 +92,7 @@ def notes_of(trace: Trace) -> Notes:
 
 
 def _spot(trace: Trace, rows: Columns, number: int) -> Spot:
-    """Return a spot for the accesses `rows`, which all have the same kind."""
+    """Return a spot for the accesses `rows`, which are all of the same kind."""
     row, address, size = rows[0], trace.address[rows], trace.size[rows]
     site, operation = int(trace.site[row]), int(trace.operation[row])
     kinds = (k for k in ("one", "known") if np.isin(rows, trace.atomics[k]).all())

@@ -1,6 +1,6 @@
 """Exercises in finding a bug: no verdict until the learner has said what they suspect.
 
- diagnosis = None   # the learner writes theirs here
+diagnosis = None  # the learner writes a diagnosis here
 check(invert, diagnosis, spec=...)
 """
 
@@ -13,8 +13,8 @@ from weft.checking.verdict import Verdict
 def check(function: Any, diagnosis: str | None, **exercise: Any) -> Verdict:
     """Check as `weft.check` does, but only once there is a diagnosis.
 
-    exercise: the arguments of `weft.check`. The diagnosis is repeated below the
-    verdict, but not judged.
+    exercise: the arguments of `weft.check`. The diagnosis is repeated below the verdict
+    on a failure, but not judged.
     """
     if not isinstance(diagnosis, str) or not diagnosis.strip():
         return Verdict(

@@ -1,4 +1,4 @@
-"""`check`, the one call a learner makes: it asks each room if it takes the thing."""
+"""`check`, the one call a learner makes: it finds the room that checks the object."""
 
 from collections.abc import Callable
 from importlib import import_module

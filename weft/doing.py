@@ -21,13 +21,13 @@ _lines: dict[int, "Line"] = {}  # by the shell that is watched
 
 
 def now(what: str) -> None:
-    """Set what is being done from now on, such as `"vector_add: size 2 of 5"`."""
+    """Set the activity that the line shows, such as `"vector_add: size 2 of 5"`."""
     global _what
     _what = what
 
 
 def again(what: str) -> None:
-    """Report that `what` is done once more in this cell, as in `"measurement 3"`."""
+    """Report that `what` is done once more in this cell, such as `"measurement 3"`."""
     _counts[what] = _counts.get(what, 0) + 1
     now(f"{what} {_counts[what]}")
 

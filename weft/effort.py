@@ -1,4 +1,4 @@
-"""Count the work that has been done here: the same on every machine.
+"""Count the work that this process has done: the same on every machine.
 
 The simulator counts launches, threads, turns (in each, a thread runs until it waits or
 ends), loop iterations and recorded accesses. A check also counts the lines that a
@@ -40,5 +40,5 @@ def of_one_check() -> Iterator[None]:
 
 
 def iterations() -> int | None:
-    """Return the iterations of the check in progress, in finished launches, or None."""
+    """Return the iterations in finished launches of the check in progress, or None."""
     return done["iterations"] - _begun[0] if _begun else None

@@ -43,7 +43,7 @@ def prepare(kernel: Any, cluster: int = 1, early: bool = False) -> Launch:
     compute capability 9.0. early: let blocks begin while the previous kernel in the
     stream still runs, also in a CUDA graph (programmatic dependent launch, compute
     capability 9.0). The kernel calls `griddep_wait` before it accesses global memory
-    that others have written or read.
+    that earlier kernels have written or read.
 
     Raises LearnerError for a kernel without a signature, or with one that does not fit.
     """
@@ -78,7 +78,7 @@ def signature_of(kernel: Any) -> tuple[Any, ...]:
 
 
 def compiled_launch(types: Sequence[Any], call: Callable[..., None]) -> Launch:
-    """Return a launch function generated for arguments of these types.
+    """Return a launch function generated for arguments of the given `types`.
 
     call: `(grid, block, shared, extra)`, which launches with the parameters that
     `extra` points to, as `cuLaunchKernel` takes them.
@@ -108,7 +108,8 @@ def compiled_launch(types: Sequence[Any], call: Callable[..., None]) -> Launch:
 class _Buffer(threading.local):
     """Space for one launch's parameters, and the list that points the driver to it.
 
-    Each thread has its own, because others may launch between two lines of Python.
+    Each thread has its own, because other threads may launch between two lines of
+    Python.
     """
 
     def __init__(self, size: int) -> None:

@@ -1,4 +1,4 @@
-"""The addresses of the course's pages, as they work from this notebook.
+"""Addresses of the course's pages that work from the current notebook.
 
 The book is public. If `make lab` serves a built copy of it beside JupyterLab, links
 lead there instead, and need no network.
@@ -26,17 +26,17 @@ def book(page: str) -> str:
 
 
 def lab(stem: str) -> str:
-    """Return the address of a lab: its notebook if there is one, else its page."""
+    """Return the address of a lab: its notebook if that is here, else its page."""
     return _notebook("labs", stem)
 
 
 def solution(stem: str) -> str:
-    """Return the address of a lab's solution: its notebook or its page."""
+    """Return the address of a lab's solution: its notebook if here, else its page."""
     return _notebook("solutions", stem)
 
 
 def solution_place(stem: str) -> str:
-    """Say where a lab's solution is: a file, or its page of the book."""
+    """Say where a lab's solution is: in a file, or on a page of the book."""
     copy = store.root()
     if copy is not None and not (copy / "solutions" / f"{stem}.ipynb").is_file():
         return f"the book, {PUBLIC}/solutions/{stem}.html"

@@ -25,7 +25,7 @@ def inline(text: str) -> str:
 
 
 def link(address: str, text: str) -> str:
-    """Return a link; `text` is inline text, not yet HTML."""
+    """Return an HTML link to `address`; `text` is inline text, not yet HTML."""
     return f'<a href="{html.escape(address, quote=True)}">{inline(text)}</a>'
 
 
@@ -35,9 +35,9 @@ def plain(text: str) -> str:
 
 
 def block(parts: Iterable[str], *, label: str) -> str:
-    """Wrap HTML parts in one region named `label` for screen readers.
+    """Wrap parts in HTML in one region, named `label` for screen readers.
 
-    Wide content scrolls inside it rather than widening the page.
+    Wide content scrolls inside the region rather than widening the page.
     """
     name = html.escape(label, quote=True)
     return (
@@ -48,15 +48,15 @@ def block(parts: Iterable[str], *, label: str) -> str:
 
 
 def note(text: str) -> str:
-    """Return a muted paragraph."""
+    """Return `text` as a muted paragraph in HTML."""
     return f'<p style="margin:.4em 0;{MUTED}">{inline(text)}</p>'
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """Return a table. head, rows: cells in HTML; a row's first cell is its heading.
+    """Return a table in HTML. The first cell of each row is its heading.
 
-    The styles override those that Jupyter gives to every table: striped
-    rows and right-aligned text.
+    head, rows: cells in HTML. The styles override those that Jupyter gives to every
+    table: striped rows and right-aligned text.
     """
     cell = (
         "padding:.3em .9em .3em 0;text-align:left;vertical-align:top;"

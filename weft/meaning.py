@@ -43,7 +43,7 @@ def clustered(size: int) -> Iterator[None]:
 
 
 def package_of(kind: type) -> str:
-    """Return the package that a class belongs to: in `PACKAGES`, `STAND_IN` or ''."""
+    """Return a class's package: one of `PACKAGES`, `STAND_IN`, or '' for any other."""
     module = str(kind.__module__)
     if module.startswith(STAND_IN):
         return STAND_IN
@@ -57,12 +57,12 @@ def known(value: Any) -> bool:
 
 
 def loaded(package: str = "numba") -> Any:
-    """Return a package if it has been imported, or None."""
+    """Return the module `package` if it has been imported, or None."""
     return sys.modules.get(package)
 
 
 def installed(package: str = "numba") -> bool:
-    """Return whether a package is, or could be, imported; does not import it."""
+    """Return whether a package is or could be imported, without importing it."""
     if loaded(package) is not None:
         return True
     with suppress(ImportError, ValueError):
@@ -73,7 +73,7 @@ def installed(package: str = "numba") -> bool:
 def simulating() -> bool:
     """Return whether Numba compiles no kernels for a GPU in this process.
 
-    That is so if it runs as a simulator, will do so once imported, or is not installed.
+    That is so if Numba runs as a simulator, will once imported, or is not installed.
     """
     numba = loaded()
     if numba is not None:
@@ -95,7 +95,7 @@ def python_function(value: Any) -> FunctionType | None:
 
 
 def is_kernel(value: Any) -> bool:
-    """Return whether `@cuda.jit` made a value: a kernel or a device function."""
+    """Return whether `@cuda.jit` made a value, a kernel or a device function."""
     kind = type(value)
     named = f"{kind.__module__}.{kind.__name__}".lower()
     return python_function(value) is not None and "cuda" in named
@@ -124,8 +124,8 @@ def _options(kernel: Any) -> Mapping[str, Any]:
 class Options:
     """The options of `@cuda.jit` that concern launches.
 
-    signatures: the declared ones, as written; empty if Numba may compile for any
-    arguments. launch_bounds, max_registers: as written.
+    signatures: those declared, as written; empty if Numba may compile for any
+    arguments. launch_bounds, max_registers: the options' values, as written.
     """
 
     signatures: tuple[Any, ...] = ()
@@ -150,7 +150,7 @@ def options_of(kernel: Any) -> Options:
 def told(
     first: Any, given: Mapping[str, Any], is_signature: Callable[[Any], bool]
 ) -> Options:
-    """Return the options in a call of `cuda.jit`: its first argument, and keywords."""
+    """Return the options in a call of `cuda.jit` with a first argument and keywords."""
     signatures: tuple[Any, ...] = ()
     if isinstance(first, list):
         signatures = tuple(first)
@@ -171,8 +171,8 @@ class Typing(Protocol):
     def signature_types(self, signature: Any) -> tuple[tuple[Any, ...], Any]:
         """Return the types of a signature's arguments, and of its result or None.
 
-        signature: one that `is_signature` accepts; for a string, raises what evaluating
-        it raises.
+        signature: one that `is_signature` accepts. Raises the error of evaluating it,
+        if it is a string.
         """
 
     def array_type(self, dtype: "np.dtype[Any]", ndim: int, layout: str) -> Any:
@@ -191,9 +191,9 @@ class Typing(Protocol):
 
 @dataclass(frozen=True)
 class _Compiler:
-    """The typing of a package with a compiler, by the names of its modules.
+    """The typing of a package with a compiler; fields are names of its modules.
 
-    sigutils: where that module is, in newer versions first.
+    sigutils: the places of that module, those of newer versions first.
     """
 
     sigutils: tuple[str, ...]
@@ -252,7 +252,7 @@ NUMBA: Typing = _COMPILERS["numba"]
 
 
 def typing_of(kernel: Any) -> Typing:
-    """Return the typing of the package that made a kernel, or any other value."""
+    """Return the typing of the package that made a kernel; by default Numba's."""
     package = package_of(type(kernel))
     if package == STAND_IN:
         own: Typing = kernel.typing
@@ -270,7 +270,7 @@ def is_number_type(value: Any) -> bool:
 
 
 def is_record_type(value: Any) -> bool:
-    """Return whether a value is a structure type, as `numba.from_dtype` makes it."""
+    """Return whether a value is a structure type such as `numba.from_dtype` makes."""
     kind = type(value)
     return known(value) and any(base.__name__ == "Record" for base in kind.__mro__)
 
@@ -300,7 +300,7 @@ def as_dtype(dtype: Any) -> "np.dtype[Any]":
 
 
 def public_module(name: str) -> str:
-    """Return the documented name of a module: the simulator's are `numba.cuda`.
+    """Return a module's documented name: `numba.cuda` for the simulator's modules.
 
     >>> public_module("numba.cuda.simulator"), public_module("math")
     ('numba.cuda', 'math')
@@ -309,12 +309,12 @@ def public_module(name: str) -> str:
 
 
 def is_module_of_types(module: ModuleType) -> bool:
-    """Return whether a module is `numba.types`."""
+    """Return whether a module is `numba.types`, or MLIR's module of types."""
     return module.__name__ in ("numba.types", "numba_cuda_mlir.types")
 
 
 def is_cuda(module: ModuleType) -> bool:
-    """Return whether a module is `numba.cuda`, or its substitute for kernels."""
+    """Return whether a module is Numba's or MLIR's `cuda`, or Numba's simulator."""
     return module.__name__ in CUDA or module.__name__ == "numba.cuda.simulator"
 
 
@@ -326,7 +326,7 @@ CUDA = tuple(f"{package}.cuda" for package in PACKAGES)
 
 
 def cuda_member(name: str) -> Any:
-    """Return a member of the first imported `cuda` module, or None."""
+    """Return `name` from the first imported `cuda` module that has it, or None."""
     modules = [module for module in map(loaded, CUDA) if module is not None]
     members = (getattr(module, name, None) for module in modules)
     return next((member for member in members if member is not None), None)
@@ -344,8 +344,8 @@ def cuda_name(value: Any) -> str:
 def stub_name(value: Any) -> str:
     """Return the name of an object imported from `numba.cuda`, or ''.
 
-    Unlike `cuda_name` it needs no search, and it also covers submodules: `threadIdx`,
-    `atomic`, `shared`.
+    Unlike `cuda_name`, this needs no search, and it also covers submodules:
+    `threadIdx`, `atomic`, `shared`.
     """
     module = str(getattr(value, "__module__", "") or "")
     if not module.startswith("numba") or "cuda" not in module:
@@ -378,7 +378,7 @@ def without_hint(arg: Any) -> Any:
 
 
 def transferred(arg: Any, back: list[Callable[[], Any]]) -> Any:
-    """Return what `cuda.In`, `cuda.Out` or `cuda.InOut` passes in a simulator.
+    """Return the array that a `cuda.In`, `Out` or `InOut` passes in a simulator.
 
     back: receives functions to call after the launch. Other arguments are unchanged.
     """

@@ -1,6 +1,6 @@
 """Functions of NumPy and `math`, as they were when `weft` or `check` was imported.
 
-A check computes with them, so it must notice if a notebook has replaced them.
+A check computes with these functions, so it must notice if a notebook replaced any.
 """
 
 from importlib import import_module
@@ -10,7 +10,7 @@ _then: dict[str, dict[str, Any]] = {}  # module → name → its original value
 
 
 def watch(*modules: str) -> None:
-    """Record the current public functions of these modules."""
+    """Record the current public functions of `modules`, once per module."""
     for module in modules:
         if module not in _then:
             _then[module] = {
@@ -21,7 +21,7 @@ def watch(*modules: str) -> None:
 
 
 def replaced() -> list[str]:
-    """Return the names that have been rebound, such as `numpy.random.default_rng`."""
+    """Return the watched names now rebound, such as `numpy.random.default_rng`."""
     return [
         f"{module}.{name}"
         for module, names in _then.items()

@@ -1,7 +1,7 @@
 """Classes of the learner's that Numba compiles: enums, named tuples, exceptions.
 
-Another process cannot import them, so their definition is recorded and rebuilt there.
-Only members, fields and bases are kept, not methods.
+Another process cannot import these classes, so their definitions are recorded, and
+rebuilt there. Only members, fields and bases are kept, not methods.
 """
 
 import enum
@@ -30,7 +30,7 @@ def is_named_tuple(kind: type) -> bool:
 
 
 def can_be_written(kind: Any) -> bool:
-    """Return whether `written` can serialise a class."""
+    """Return whether `kind` is a class that `written` can serialise."""
     return isinstance(kind, type) and (
         (issubclass(kind, enum.Enum) and kind not in ENUMS)
         or is_named_tuple(kind)
@@ -49,7 +49,7 @@ def acts_as_a_value(kind: type) -> bool:
 def operators_of(kind: type) -> list[str]:
     """Return the operators that a learner's class overloads.
 
-    Numba ignores them, because it treats a member as its value.
+    Numba ignores these operators, because it treats a member as its value.
     """
     mine = [base for base in kind.__mro__ if base.__module__ not in _PYTHONS]
     return sorted(
@@ -66,7 +66,7 @@ _PYTHONS = ("builtins", "enum", "typing", "collections")
 
 
 def written(kind: Any, value_of: Callable[[Any], Any]) -> Written:
-    """Return a serialisable record of a class. value_of: writes a member's value."""
+    """Return a serialisable record of a class. value_of: converts a member's value."""
     if issubclass(kind, enum.Enum):
         base = next(base for base in ENUMS if issubclass(kind, base))
         members = [(n, value_of(m.value)) for n, m in kind.__members__.items()]
@@ -78,7 +78,7 @@ def written(kind: Any, value_of: Callable[[Any], Any]) -> Written:
 
 
 def built(item: Written, value_of: Callable[[Any], Any]) -> Any:
-    """Rebuild a class from its record. value_of: reads a member's value."""
+    """Rebuild a class from its record. value_of: restores a member's value."""
     what, name, *rest = item
     if what == "enum":
         base, members = rest

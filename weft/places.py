@@ -12,7 +12,7 @@ class Place:
     `line` is numbered as in the learner's editor (1 is the first line of the cell or
     file), `text` is that line without its indentation, `expression` the part of it that
     was being evaluated ('' if Python does not say). `file` is the cell or file. `calls`
-    marks a line that called the function of the place before it.
+    says whether the line called the function of the place listed before this one.
     """
 
     function: str
@@ -33,7 +33,7 @@ def axes(index: tuple[int, ...], size: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def unravel(rank: int, size: tuple[int, int, int]) -> tuple[int, ...]:
-    """Return the index of the `rank`-th thread of a block, or block of a grid."""
+    """Return the index of thread `rank` of a block, or of block `rank` of a grid."""
     x, y = size[:2]
     return axes((rank % x, rank // x % y, rank // (x * y)), size)
 
@@ -65,13 +65,13 @@ def place(code: CodeType, lasti: int, lines: dict[int, str]) -> Place:
 def _positions(code: CodeType, table: bytes) -> tuple[tuple[int | None, ...], ...]:
     """Return the position of each instruction of `code`.
 
-    table: distinguishes code objects that are equal but have other positions.
+    table: distinguishes code objects that are equal except for their positions.
     """
     return tuple(code.co_positions())
 
 
 def led_to(places: list[Place]) -> list[Place]:
-    """Mark the places after the first as calls, innermost first; drop duplicates."""
+    """Mark all places but the first, the innermost, as calls; drop duplicates."""
     return [
         replace(place, calls=k > 0) for k, place in enumerate(dict.fromkeys(places))
     ]

@@ -1,4 +1,4 @@
-"""Advice on Python errors in a learner's line, where Python's message says little."""
+"""Advice on errors in a learner's line, where Python's own message says little."""
 
 import ast
 import re
@@ -132,7 +132,7 @@ def _not_callable(text: str) -> str:
 
 
 def precedence(test: ast.expr) -> str:
-    """Say how Python reads `a < b & c < d`; '' if a condition has nothing of that form.
+    """Say how Python reads a condition like `a < b & c < d`; '' for any other.
 
     >>> precedence(ast.parse("i < n & j < m", mode="eval").body).partition(",")[0]
     '`&` binds more tightly than a comparison: Python evaluates `n & j` first'

@@ -4,9 +4,9 @@ Two accesses race if they touch the same bytes from two threads, at least one of
 writes, not both are atomic (relaxed loads and stores count as atomic), and nothing
 orders them: no barrier of the block or the grid, no warp-synchronous operation whose
 mask includes both lanes, and no atomic through which one thread passes to the other
-what it did before its fence. That is decided from what each thread could know of the
-others (see `clocks.View`), so it does not depend on the order in which the simulator
-happened to run them.
+what it did before its fence. The order is decided from what each thread could know of
+the others (see `clocks.View`), so it does not depend on the order in which the
+simulator happened to run them.
 
 Source: L. Lamport, "Time, Clocks, and the Ordering of Events in a Distributed System",
 1978; the candidates are narrowed as in C. Flanagan and S. Freund, "FastTrack", 2009.
@@ -41,7 +41,7 @@ class Access:
 
 @dataclass(frozen=True)
 class Race:
-    """Two unordered accesses to the same bytes of `array`, in the order simulated.
+    """Two unordered accesses to the same bytes of `array`, in simulated order.
 
     `within` is the smallest group that has both threads: 'warp', 'block' or 'grid', or
     'cluster' for shared memory of one of two blocks. A `lost_update` is a race of two
@@ -73,7 +73,8 @@ class Unwritten:
 class Left:
     """An access to another block's shared memory, which may have ended by then.
 
-    `owner` is that block. No thread of it is ordered after the access when it ends.
+    `owner` is that block. No thread of `owner` is ordered after the access when it
+    ends.
     """
 
     array: str
@@ -83,7 +84,7 @@ class Left:
 
 @dataclass(frozen=True)
 class Unfinished:
-    """A read of bytes of `array` into which a copy has `begun` but not completed."""
+    """A read of bytes of `array` into which the copy `begun` had not completed."""
 
     array: str
     access: Access
@@ -93,11 +94,11 @@ class Unfinished:
 def races(trace: Trace, guesses_are_fine: bool = True) -> Race | None:
     """Return the first race of a trace, or None.
 
-    One in shared memory comes before two stores to the same global element, which often
-    follow from it. A race between two threads of one warp is reported only if no two
-    warps race, because a race between warps shows that the whole block must wait.
-    guesses_are_fine: whether a read may race with the compare-and-swap that it is a
-    guess for.
+    A race in shared memory comes before two stores to the same global element, which
+    often follow from it. A race between two threads of one warp is reported only if no
+    two warps race, because a race between warps shows that the whole block must wait.
+    guesses_are_fine: whether a read may race with atomics if it only guesses the value
+    for a compare-and-swap.
     """
     guesses = _guesses(trace) if guesses_are_fine else frozenset()
     # the words of a wide access have the same rows
@@ -122,7 +123,7 @@ def races(trace: Trace, guesses_are_fine: bool = True) -> Race | None:
 
 
 def _one_warp(trace: Trace, pair: tuple[int, int]) -> bool:
-    """Return whether two accesses are by the same warp."""
+    """Return whether the same warp made both accesses."""
     return _in_one_warp(*(trace.views[trace.view[row]] for row in pair))
 
 
@@ -131,7 +132,7 @@ def _in_one_warp(a: View, b: View) -> bool:
 
 
 def unwritten(trace: Trace) -> Unwritten | None:
-    """Return the first read of shared, local or fresh memory before any write to it."""
+    """Return the first read of unwritten shared, local or fresh memory, or None."""
     fresh = np.array([*trace.fresh, False])[trace.array]
     if trace.blocks < trace.all_blocks:
         fresh &= trace.space != GLOBAL  # a block left out may have written it
@@ -157,9 +158,9 @@ def unwritten(trace: Trace) -> Unwritten | None:
 
 
 def unfinished(trace: Trace) -> Unfinished | None:
-    """Return the first read of shared memory that an asynchronous copy is filling.
+    """Return the first read of shared memory that a copy is still filling, or None.
 
-    There, the last store is the start of a copy, and no wait followed.
+    The last store there is the start of an asynchronous copy, and no wait followed.
     """
     begun = trace.atomics["begun"]
     if not begun.size:
@@ -185,7 +186,7 @@ def unfinished(trace: Trace) -> Unfinished | None:
 
 
 def left(trace: Trace) -> Left | None:
-    """Return the first access to a block of a cluster that may have ended, or None.
+    """Return the first access to another block, which may have ended by then, or None.
 
     At least one thread of the block must be ordered after the access when it ends. CUDA
     C++ Programming Guide, "Distributed Shared Memory": all accesses to the memory of a
@@ -244,7 +245,7 @@ def refuse(trace: Trace) -> None:
 
 
 def _refuse_beside(trace: Trace) -> None:
-    """Raise `Fault` for a conflict with the TMA or wgmma."""
+    """Raise `Fault` for the first conflict with the TMA or wgmma."""
     early, missed = in_use(trace), unseen(trace)
     if early is not None:
         access, held = _access(trace, early.row), early.held
@@ -272,7 +273,7 @@ def _places(*accesses: Access) -> list[Place]:
 
 
 def _candidates(trace: Trace) -> list[Columns]:
-    """Return groups of rows that may race: the same bytes, several threads, a write.
+    """Return groups of rows that may race: same bytes, several threads, some write.
 
     Barriers order everything else: two accesses of one block race only if they have the
     same epoch, and two of different blocks only if the grid's epoch is the same.
@@ -301,8 +302,8 @@ def _inside(
 ) -> list[Columns]:
     """Return groups of rows that may race within a block, or in its shared memory.
 
-    The blocks of a cluster pass their barriers separately, so what one of them accesses
-    in another's shared memory is not in any particular epoch of the other.
+    The blocks of a cluster pass their barriers separately, so one block's access to
+    another's shared memory is in no particular epoch of the other.
     """
     if not trace.bulk.remote:
         return _groups(trace, rows, who, region, word)
@@ -316,7 +317,7 @@ def _inside(
 
 
 def _groups(trace: Trace, rows: Columns, who: Columns, *keys: Columns) -> list[Columns]:
-    """Return groups of rows with equal keys and several `who`, one of them writing."""
+    """Return groups of rows with equal keys and several `who`, some of which write."""
     if not rows.size:
         return []
     order, new = columns.order(*keys)
@@ -333,7 +334,7 @@ def _groups(trace: Trace, rows: Columns, who: Columns, *keys: Columns) -> list[C
 
 
 def _words(trace: Trace, rows: Columns) -> tuple[Columns, Columns]:
-    """Split accesses into the smallest unit among them; return rows and addresses.
+    """Split accesses into units that divide them all; return rows, and unit numbers.
 
     In most traces all accesses have one size, and there is nothing to split.
     """
@@ -344,11 +345,11 @@ def _words(trace: Trace, rows: Columns) -> tuple[Columns, Columns]:
 
 
 def _guesses(trace: Trace) -> frozenset[int]:
-    """Return the instructions that only read what a compare-and-swap then expects.
+    """Return the instructions that only read a value for a compare-and-swap to expect.
 
-    Such a value may be stale: then the swap fails. So the read may race with atomics.
-    An instruction guesses if its thread's next access to the same element is always
-    such a swap, or if there is none.
+    The value may be stale: then the swap fails. So the read may race with atomics. An
+    instruction guesses if its thread's next access to the same element is always such a
+    swap, or if there is none.
     """
     swaps = trace.atomics["cas"]
     if not swaps.size:
@@ -367,7 +368,7 @@ def _guesses(trace: Trace) -> frozenset[int]:
 
 
 def guessed(trace: Trace) -> frozenset[Place]:
-    """Return the places where a plain read only guesses for a compare-and-swap."""
+    """Return the places where a plain read only guesses a compare-and-swap's value."""
     if isinstance(trace, Recorded) and not trace.has_swaps:
         return frozenset()
     return frozenset(trace.places[site] for site in _guesses(trace))
@@ -376,10 +377,10 @@ def guessed(trace: Trace) -> frozenset[Place]:
 def _unordered(
     trace: Trace, rows: Columns, guesses: frozenset[int]
 ) -> list[tuple[int, int]]:
-    """Return the first two rows of a group that nothing orders.
+    """Return the first pair of a group's rows that nothing orders, if any.
 
-    rows: in the order simulated. If the first two are by one warp, in shared memory,
-    the first two by different warps are returned as well.
+    rows: in simulated order. If that pair is one warp's, in shared memory, the first
+    pair of different warps is returned as well.
     """
     views = trace.views
     relaxed = set(trace.atomics["relaxed"].tolist())
@@ -445,7 +446,7 @@ def _race(trace: Trace, first: int, second: int) -> Race:
 
 
 def _told(trace: Trace, row: int) -> Access | None:
-    """Return the last atomic operation before an access, by its thread or its block."""
+    """Return the last atomic before an access by its thread, or else by its block."""
     block = trace.block == trace.block[row]
     mine = block & (trace.thread == trace.thread[row])
     loose = np.zeros(len(trace), bool)
@@ -459,7 +460,7 @@ def _told(trace: Trace, row: int) -> Access | None:
 
 
 def _updates(trace: Trace, row: int, view: View) -> bool:
-    """Return whether an access is part of a plain read-modify-write on one line."""
+    """Return whether an access is part of a plain read-modify-write in one line."""
     same = (
         (trace.view == view.index)
         & (trace.address == trace.address[row])

@@ -1,12 +1,12 @@
 """`weft.share`: the last check of an exercise as one file, to discuss with a teacher.
 
     weft.share("vector_add")                 writes vector_add.weft.json
-    weft.shared("vector_add.weft.json")      shows it
-    python -m weft.sharing FILE > page.html  the same as a page
+    weft.shared("vector_add.weft.json")      shows that file
+    python -m weft.sharing FILE > page.html  writes it as a page
 
-The file has the cell, the verdict and a trace, as text. Showing it runs none of that:
-all of it is data, and is escaped. It shows what the author's check said; only a new
-check of the code can confirm that.
+The file has the cell, the verdict and a trace, as text. Showing a file runs none of its
+code: all of it is data, and is escaped. It shows what the author's check said; only a
+new check of the code can confirm that.
 """
 
 import html
@@ -53,11 +53,11 @@ h1 {{ font-size: 1.25rem; overflow-wrap: anywhere }}
 
 
 def share(exercise: Any, file: str | Path = "") -> str:
-    """Write the last check of an exercise to a file; return a description of it.
+    """Write the last check of an exercise to a file; return a sentence on the file.
 
-    exercise: its name, or what was checked. file: the path, by default the exercise's
-    name and `.weft.json`. Raises LearnerError if it has not been checked here, or the
-    file cannot be written.
+    exercise: the exercise's name, or the object that was checked. file: the path, by
+    default the name and `.weft.json`. Raises LearnerError if the exercise has not been
+    checked here, or the file cannot be written.
     """
     name = exercise if isinstance(exercise, str) else _name(exercise)
     checked = last_check(name)
@@ -85,7 +85,7 @@ def share(exercise: Any, file: str | Path = "") -> str:
 
 @dataclass(frozen=True)
 class Shared:
-    """The contents of a shared file. trace: title, subtitle, table, facts."""
+    """The contents of a shared file. trace: its title, subtitle, table and facts."""
 
     lab: str
     exercise: str
@@ -137,7 +137,7 @@ class Shared:
 
 
 def shared(file: str | Path) -> Shared:
-    """Read what `share` wrote. Raises LearnerError for any other file."""
+    """Read a file that `share` wrote. Raises LearnerError for any other file."""
     path = Path(file).expanduser()
     other = LearnerError(f"{path.name} was not written by weft.share().")
     try:
@@ -165,7 +165,7 @@ def _name(thing: Any) -> str:
 
 
 def _cell(thing: Any) -> str:
-    """Return the cell that defines a thing, or its own text; "" if neither is known."""
+    """Return the text of the cell that defines `thing`, or its own text, or ""."""
     text = getattr(thing, "text", thing)  # a cell of C is text already
     if isinstance(text, str):
         return text
@@ -196,7 +196,7 @@ def _plain(verdict: Verdict) -> dict[str, Any]:
 
 
 def _verdict(given: dict[str, Any]) -> Verdict:
-    """Return the verdict from plain data. Raises ValueError, TypeError or KeyError."""
+    """Rebuild a verdict from plain data. Raises ValueError, TypeError or KeyError."""
     places = [
         (
             Place(
@@ -227,7 +227,7 @@ def _verdict(given: dict[str, Any]) -> Verdict:
 def _trace(checked: Checked) -> dict[str, Any] | None:
     """Return a trace of the launch at which a check failed, or of the first size.
 
-    None for anything but a kernel, and if the launch does not complete.
+    Returns None for anything but a kernel, and if the launch does not complete.
     """
     exercise = checked.exercise
     if not isinstance(exercise, KernelExercise):

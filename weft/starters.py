@@ -1,4 +1,4 @@
-"""Read a learner's source as text, and tell whether it was begun at all."""
+"""The source text of a learner's function, and whether it was begun at all."""
 
 import inspect
 from types import FunctionType
@@ -10,9 +10,9 @@ STUB = "your code here"  # text of the comment in a starter cell
 
 
 def source_function(value: Any) -> FunctionType | None:
-    """Return the Python function of a kernel, or a plain function, else None.
+    """Return a kernel's Python function, a plain function itself, or else None.
 
-    For a function wrapped with `functools.wraps`, it is the inner one, which the
+    For a function wrapped with `functools.wraps`, return the inner one, which the
     learner wrote.
     """
     if isinstance(value, FunctionType):
@@ -38,7 +38,7 @@ def has_stub(function: Any) -> bool:
 def called_stubs(function: Any) -> list[str]:
     """Return the names of unfinished functions that a plain function refers to.
 
-    They are looked up as the function would: in its closure, then globally.
+    Names are looked up as in the function: in its closure, then globally.
     """
     inner = source_function(function)
     if inner is None:

@@ -1,4 +1,4 @@
-"""The folder in which this package keeps progress, and a machine's measured ceilings.
+"""The folder in which this package keeps progress and a machine's measured ceilings.
 
 Inside a working copy of the course it is the copy's folder `.weft/`; elsewhere (an
 installed package, a copy that belongs to another user) it is in the user's own folders.
@@ -18,7 +18,7 @@ PATIENCE = 10  # seconds to wait while another notebook writes
 
 
 def root(start: Path | None = None) -> Path | None:
-    """Find the working copy: the nearest folder upward with `_toc.yml` and `weft/`.
+    """Return the working copy: the nearest folder upward with `_toc.yml` and `weft/`.
 
     start: a folder, by default the current one. Returns None outside a working copy.
     """
@@ -50,7 +50,7 @@ def place(name: str, *, cache: bool = False) -> Path:
 
 
 def _is_ours(copy: Path) -> bool:
-    """Return whether a working copy's store is this user's, or could be created."""
+    """Return whether a copy's store belongs to this user, or could be created."""
     try:
         owner = (copy / ".weft").stat().st_uid
     except FileNotFoundError:
@@ -61,11 +61,11 @@ def _is_ours(copy: Path) -> bool:
 
 
 def read(path: Path) -> tuple[dict[str, Any], str]:
-    """Read a JSON object. Never raises.
+    """Read a JSON object from a file. Never raises.
 
-    Returns (contents, message). A file that does not hold a JSON object is moved
-    aside to `<name>.bad` (or `.bad2`, `.bad3`, …: what was set aside before is kept),
-    and the message says so; otherwise the message is "".
+    Returns (contents, message). A file that does not hold a JSON object is moved aside
+    to `<name>.bad` (or `.bad2`, `.bad3`, …: earlier ones are kept), and the message
+    says so; otherwise the message is "".
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -83,7 +83,7 @@ def read(path: Path) -> tuple[dict[str, Any], str]:
 
 
 def _set_aside(path: Path, why: str) -> str:
-    """Move an unreadable file to `<name>.bad` and return the message about it."""
+    """Move an unreadable file to `<name>.bad` and return a message that says so."""
     bad, number = path.with_name(path.name + ".bad"), 2
     while bad.exists():
         bad, number = path.with_name(f"{path.name}.bad{number}"), number + 1
@@ -95,9 +95,9 @@ def _set_aside(path: Path, why: str) -> str:
 
 
 def write(path: Path, contents: dict[str, Any]) -> str:
-    """Write a JSON object, whole or not at all. Never raises.
+    """Write a JSON object to a file, whole or not at all. Never raises.
 
-    Returns "" or, where nothing could be written, the reason.
+    Returns "" or, if nothing could be written, the reason.
     """
     text = json.dumps(contents, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
     try:
@@ -109,7 +109,7 @@ def write(path: Path, contents: dict[str, Any]) -> str:
 
 
 def update(path: Path, change: Callable[[dict[str, Any]], object]) -> str:
-    """Change a JSON object that other notebooks may be changing too. Never raises.
+    """Change the JSON object in a file that others may be changing too. Never raises.
 
     change: gets the contents and changes them in place. Returns "" or what was wrong: a
     file that could not be read and was started anew, or one that could not be written.

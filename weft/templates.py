@@ -59,7 +59,7 @@ def specialise(
 
 
 def scopes(function: types.FunctionType) -> Iterator[dict[str, Any]]:
-    """Yield the globals of a kernel, and of device functions from other modules."""
+    """Yield the globals of a kernel, and of its device functions from other modules."""
     found: list[dict[str, Any]] = []
     seen, todo = set(), [function]
     while todo:
@@ -95,7 +95,7 @@ def _specialised(
     unroll: set[str],
     constants: dict[str, Any],
 ) -> types.FunctionType:
-    """Return the function with constants filled in, as well as in what it calls."""
+    """Return the function with constants filled in, there and in what it calls."""
     scope = function.__globals__ | constants
     for name in global_names(function.__code__) & scope.keys():
         inner = meaning.python_function(scope[name])
@@ -112,8 +112,8 @@ def written_out(
 ) -> types.FunctionType:
     """Return the function with its loops over `unroll` unrolled.
 
-    scope: the globals it will have; integers among them may appear in the `range` of
-    such a loop, and decide an `if` in its body. Lines keep their numbers.
+    scope: the globals that the result will have; integers among them may appear in the
+    `range` of such a loop, and decide an `if` in its body. Lines keep their numbers.
     """
     lines, first = inspect.getsourcelines(function)
     tree = ast.parse(textwrap.dedent("".join(lines)))
@@ -150,7 +150,7 @@ class _Unroll(ast.NodeTransformer):
         return [n for m in made for n in (m if isinstance(m, list) else [m])]
 
     def visit_For(self, node: ast.For) -> Any:
-        """Unroll a loop over one of the variables."""
+        """Unroll a loop if its variable is one to unroll."""
         call, target = node.iter, node.target
         if (
             isinstance(call, ast.Call)

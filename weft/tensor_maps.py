@@ -41,7 +41,7 @@ def refused(
     box: tuple[int, int],
     swizzle: int = LINE,
 ) -> str:
-    """Say why TMA does not accept such a matrix, "" if it does.
+    """Return why TMA does not accept a matrix, or "" if it does.
 
     shape: rows and columns. stride: elements from row to row. box: rows and columns of
     a box. swizzle: bytes of a row that are permuted, 0 for none.
@@ -143,7 +143,7 @@ def encoded(
 def simulated(tensor: Any, box: tuple[int, ...], swizzle: int) -> Any:
     """Return a tensor map for the simulator, of an array or a CPU tensor.
 
-    box: elements along the last axes; along those before them it has one. Raises
+    box: elements along the last axes; there is one along each axis before them. Raises
     LearnerError for a matrix or box that TMA does not accept.
     """
     data = memory_of(tensor)

@@ -98,12 +98,12 @@ class Stopwatch(Protocol):
     def once(self, function: Callable[[], object], host: float) -> Sample:
         """Call the function once with a cold cache, and return its times.
 
-        host: ms that it took to queue the function last time.
+        host: ms that queueing the function took last time.
         """
 
 
 def _torch() -> Any:
-    """Import PyTorch. Raises LearnerError if it cannot use the GPU."""
+    """Return PyTorch. Raises LearnerError if it is missing or cannot use the GPU."""
     try:
         import torch
     except ImportError:
@@ -124,8 +124,8 @@ def reader(
 ) -> Callable[[], object]:
     """Return a function that queues reading `times` as many bytes as L2 holds.
 
-    least: the minimum of bytes to read. The function writes one float for every 8192
-    that it reads, their sum.
+    least: the minimum number of bytes to read. The function writes one float for every
+    8192 that it reads, their sum.
     """
     l2 = torch.cuda.get_device_properties(0).L2_cache_size
     rows = math.ceil(max(times * l2, least) / (4 * READ_ROW))
@@ -135,7 +135,7 @@ def reader(
 
 
 class EventStopwatch:
-    """Times the GPU's part with CUDA events on PyTorch's current stream.
+    """Times the GPU's part of a call with CUDA events on PyTorch's current stream.
 
     Numba's default stream is the same legacy stream. Raises LearnerError if PyTorch
     cannot use the GPU.
@@ -190,7 +190,7 @@ class WallStopwatch:
         self._last: dict[Callable[[], object], float] = {}  # ms of one call
 
     def once(self, function: Callable[[], object], host: float) -> Sample:
-        """Time about 2 ms of calls, at most 50, and return the mean of one."""
+        """Time about 2 ms of calls, at most 50, and return the mean time of one."""
         last = self._last.get(function, math.inf)
         count = max(1, min(50, math.ceil(2 / last))) if last else 50
         self._wait()
@@ -276,12 +276,12 @@ class BurstStopwatch(GraphStopwatch):
     milliseconds, such as a matrix product on tensor cores. Each repetition waits for
     PAUSES times as long as it works, replays the graph once untimed, and once timed.
 
-    most: repetitions per function, because the pauses take long. With it, the untimed
-    replays are the only warm-up.
+    most: the largest number of repetitions per function, because the pauses take long.
+    If given, the untimed replays are the only warm-up.
     """
 
     def __init__(self, most: int | None = None) -> None:
-        """Prepare. most: the largest number of repetitions per function."""
+        """Prepare the events. most: the largest number of repetitions per function."""
         super().__init__()
         self.most = MOST if most is None else most
         self.warm = WARM if most is None else (0.0, WARM[1])
@@ -322,7 +322,7 @@ class _Run:
         return sample
 
     def warm(self, stopwatch: Stopwatch) -> None:
-        """Call until the time no longer changes, within the bounds of WARM."""
+        """Call the function until its time is steady, within the bounds of WARM."""
         least, most = getattr(stopwatch, "warm", WARM)
         last = self.once(stopwatch).ms  # compiles; its time says nothing
         spent = 0.0

@@ -22,7 +22,7 @@ _pretended = False
 def current_stream() -> Any:
     """Return PyTorch's current stream for a launch: `kernel[grid, block, stream]`.
 
-    Without a GPU it is 0, the default stream.
+    Without a GPU, returns 0, the default stream.
     """
     if not device.find().usable:
         return _of_numba(HANDLE) if _pretended else 0

@@ -25,7 +25,7 @@ _where: Callable[[str], str] = _nowhere
 
 
 def install() -> None:
-    """Remove our frames from the tracebacks of our errors that Python shows."""
+    """Make Python show our errors without our frames in their tracebacks."""
     shown = sys.excepthook
 
     def hook(kind: type[BaseException], error: BaseException, trace: Any) -> None:
@@ -53,7 +53,7 @@ def is_ours(trace: TracebackType) -> bool:
 
 
 def called_at(error: BaseException) -> tuple[int, str] | None:
-    """Return the learner's line, and its text, that called what raised `error`."""
+    """Return the number and text of the learner's line whose call raised `error`."""
     found = None
     trace = error.__traceback__
     while trace is not None and not is_ours(trace):
@@ -68,7 +68,7 @@ def called_at(error: BaseException) -> tuple[int, str] | None:
 def interrupted(error: KeyboardInterrupt) -> list[str]:
     """Return the learner's lines that an interrupt stopped.
 
-    Empty if this package was not running: then Python's own traceback is best.
+    Returns [] if this package was not running: Python's own traceback is then best.
     """
     places, ours = [], False
     trace = error.__traceback__
@@ -96,14 +96,14 @@ def line_of(trace: TracebackType) -> int:
 
 
 def look_up_names(where: Callable[[str], str]) -> None:
-    """Have `where(name)` say which cell defines a name that Python misses."""
+    """Use `where(name)` to say which cell defines a name that is undefined."""
     global _where
     _where = where
 
 
 @contextmanager
 def looking_up_names(where: Callable[[str], str]) -> Iterator[None]:
-    """Have `where(name)` explain undefined names within a `with` block."""
+    """Within a `with` block, use `where(name)` to explain undefined names."""
     before = _where
     look_up_names(where)
     try:
@@ -113,7 +113,7 @@ def looking_up_names(where: Callable[[str], str]) -> Iterator[None]:
 
 
 def undefined(error: BaseException) -> str:
-    """Say where the undefined name of a NameError is defined; "" if unknown."""
+    """Return a text on where the name in a NameError is defined; "" if unknown."""
     name = getattr(error, "name", None)
     if not isinstance(error, NameError) or isinstance(error, UnboundLocalError):
         return ""
@@ -124,7 +124,7 @@ def undefined(error: BaseException) -> str:
 
 
 def deliberate(error: BaseException) -> bool:
-    """Return whether a `raise` in the source raised this, rather than an interrupt.
+    """Return whether a `raise` in the source raised `error`, rather than an interrupt.
 
     An interrupt from outside arrives between instructions.
     """

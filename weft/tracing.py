@@ -23,7 +23,7 @@ __all__ = ["Trace", "Tracer", "trace"]
 
 
 def trace(kernel: Any) -> "Tracer":
-    """See what a launch does to memory: `trace(kernel)[grid, block](*args)`.
+    """Trace what a launch does to memory: `trace(kernel)[grid, block](*args)`.
 
     kernel: what `@cuda.jit` made, or a Python function. It runs in the simulator and
     writes to the arrays given, as a launch would; arrays on a GPU are copied there and
@@ -36,7 +36,7 @@ def trace(kernel: Any) -> "Tracer":
 
 
 class Tracer:
-    """`trace(kernel)`, before its launch configuration."""
+    """A kernel to be traced, before its launch configuration: `trace(kernel)`."""
 
     def __init__(self, kernel: Any) -> None:
         self._kernel = kernel
@@ -226,7 +226,7 @@ def _verb(line: Line) -> str:
 
 
 def _cost(line: Line) -> str:
-    """Format a request's sectors or conflicts, and how few would have sufficed."""
+    """Format a request's conflicts, or its sectors and how few would have sufficed."""
     cost = f"{line.per_request:.3g}"
     plural = "s" * (line.per_request != 1)
     if line.shared:

@@ -21,7 +21,7 @@ def digits(value: float, count: int = 3) -> str:
 
 
 def time(ms: float) -> str:
-    """Return a time in ms with its unit; in µs below 0.01 ms."""
+    """Return a time in ms with its unit; in µs below 0.1 ms, in s from 10 s on."""
     if not math.isfinite(ms):
         return DASH
     if ms < 0.1:
@@ -32,7 +32,7 @@ def time(ms: float) -> str:
 
 
 def scale(per_second: float, unit: str) -> tuple[float, str]:
-    """Return (rate of one unit, name of the unit) that suits a rate.
+    """Return the unit that suits a rate: (its amount per second, its name).
 
     unit: "B" for bytes or "FLOP". From 1e12 on the unit is TB/s or TFLOP/s, below it
     GB/s or GFLOP/s.

@@ -1,4 +1,4 @@
-"""Time what you wrote beside a library, and say what share of the peak it reaches.
+"""Time your kernels beside a library, and say what share of the peak they reach.
 
     table = bench.compare(
         "8192 x 8192 float32",

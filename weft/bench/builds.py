@@ -17,11 +17,11 @@ UNITS = {  # how results describe a build's numbers, in the order of its fields
 
 
 class Build(NamedTuple):
-    """A kernel as it was last compiled, for a given number of threads per block.
+    """The resources of a kernel as last compiled, for some number of threads per block.
 
-    registers, local: per thread, local memory in bytes; shared: bytes per block,
-    without the launch's dynamic memory; blocks: the number that fit on an SM;
-    occupancy: the share of an SM's warps in those blocks, in %.
+    registers, local: registers and bytes of local memory per thread; shared: bytes of
+    shared memory per block, without the launch's dynamic memory; blocks: how many fit
+    on an SM; occupancy: the share of an SM's warps in those blocks, in %.
     """
 
     registers: int
@@ -32,11 +32,11 @@ class Build(NamedTuple):
 
 
 def compiled(case: str, kernels: Callable[[], Mapping[str, tuple[Any, int]]]) -> None:
-    """Print what the compiler made of kernels, and record it as `compare` does.
+    """Print the resources of compiled kernels, and record them as `compare` does.
 
-    case: what they have in common, the key of the results; kernels: a function that
-    returns name → (a kernel that has run, threads per block). It is only called if
-    there is a GPU. Without one, the reference GPU's numbers are printed.
+    case: what the kernels have in common, the key of the results; kernels: a function
+    that returns name → (a kernel that has run, threads per block), only called if there
+    is a GPU. Without one, the reference GPU's numbers are printed.
     """
     lab, gpu = lesson.current(), device.find()
     if gpu.usable:
@@ -58,7 +58,7 @@ def compiled(case: str, kernels: Callable[[], Mapping[str, tuple[Any, int]]]) ->
 
 
 def build_of(kernel: Any, threads: int, capability: tuple[int, int]) -> Build:
-    """Return what a Numba kernel that has run was compiled to.
+    """Return the resources of a Numba kernel that has run.
 
     Raises ValueError for a kernel that has not been compiled yet.
     """
@@ -78,7 +78,7 @@ def build_of(kernel: Any, threads: int, capability: tuple[int, int]) -> Build:
 
 
 def rows_of(case: str, builds: Mapping[str, Build]) -> list[dict[str, Any]]:
-    """Return rows for results: a case per number, `"<case>, registers"` and so on."""
+    """Return rows of results, one per number, with cases like `"<case>, registers"`."""
     return [
         {"case": f"{case}, {what}", "name": name, "value": value, "unit": unit}
         for name, build in builds.items()
@@ -87,7 +87,7 @@ def rows_of(case: str, builds: Mapping[str, Build]) -> list[dict[str, Any]]:
 
 
 def from_rows(case: str, rows: list[dict[str, Any]]) -> dict[str, Build]:
-    """Return the builds that `rows_of` wrote, by name."""
+    """Return the builds from which `rows_of` made rows of this case, by name."""
     found: dict[str, dict[str, float]] = {}
     for row in rows:
         start, _, what = row["case"].rpartition(", ")

@@ -1,16 +1,17 @@
-"""Claims of a lesson about speed, checked against what is measured.
+"""Claims of a lesson about speed, checked against measurements.
 
-When a claim holds depends on where it is checked:
+What a claim must satisfy depends on where it is checked:
 
 - without a GPU, on the reference GPU's rows: exactly what the lesson says;
-- on a GPU that has its own record: `SLOWED` of the recorded factor, `SLOWED_HOST`
-  where the host's time is part of it; it fails if three measurements fall short;
+- on a GPU that has its own record: `SLOWED` of the recorded factor, `SLOWED_HOST` where
+  the host's time is part of it; the claim fails if three measurements fall short;
 - on a GPU without one: the direction, where a tie counts. Upper bounds and shares of a
   ceiling differ from GPU to GPU: they are shown, not asserted;
 - while a record is written (`WEFT_RESULTS`): the direction. On the reference GPU also
   exactly what the lesson says, because tests will check it against the new record.
   Less than `SLOWED` of the previous record is a warning;
-- a law, which follows from counted bytes or operations: within `LAW` of it anywhere.
+- for a law, which follows from counted bytes or operations: within `LAW` of it
+  anywhere.
 
 Differences from the lesson are printed. If `WEFT_CLAIMS` names a file, a claim that
 fails stops nothing: it is written there, as a line of JSON, for the program that runs
@@ -49,9 +50,9 @@ class State(StrEnum):
 class Bounds:
     """The bounds a lesson sets on a factor or a share; None for no such bound.
 
-    law, within: the predicted factor, and how far off it may be on the reference GPU,
-    as a fraction. share: whether the value is a share of a ceiling, rather than a
-    factor on another row's speed.
+    law, within: the predicted factor, and how far the value may be from it on the
+    reference GPU, as a fraction. share: whether the value is a share of a ceiling,
+    rather than a factor on another row's speed.
     """
 
     at_least: float | None = None
@@ -107,12 +108,12 @@ class Bounds:
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim, with what is known about it where it is checked.
+    """A claim, and what is known about it on the machine that checks it.
 
-    what: the subject, as in `"naive" beside "copy"`. measured: returns the factor as it
-    was measured first (0), or again (1, 2); attempts: how many times it can be
-    measured. here: whether it was measured on this machine; host: whether by the host's
-    clock. recorded: the value in this GPU's own record, NaN if there is none.
+    what: the subject, as in `"naive" beside "copy"`. measured: returns the factor of
+    the first measurement (0) or of a repetition (1, 2); attempts: how many measurements
+    there can be. here: whether it was measured on this machine; host: whether by the
+    host's clock. recorded: the value in this GPU's own record, NaN if there is none.
     reference: the name of the GPU that the lesson describes; on_reference: whether this
     is that GPU.
     """
@@ -148,7 +149,7 @@ class Outcome:
 
 
 def decide(claim: Claim, recording: bool) -> Outcome:
-    """Decide a claim by the rules above, and measure again if needed."""
+    """Decide a claim by the rules of this module; measure again if needed."""
     if not claim.here:
         return _to_the_letter(claim, claim.measured(0))
     if recording:
@@ -179,7 +180,7 @@ def _limits(claim: Claim) -> tuple[float, float]:
 
 
 def _why(claim: Claim) -> str:
-    """Say what a measured value falls short of."""
+    """Say which bound the measured values miss."""
     write = claim.bounds.written
     if claim.bounds.law is None and math.isfinite(claim.floor):
         return (
@@ -214,7 +215,7 @@ def _while_recording(claim: Claim, value: float) -> Outcome:
 
 
 def _shown(claim: Claim, value: float) -> Outcome:
-    """Return the outcome for a value that passes, saying how it differs, if it does."""
+    """Return the outcome for a value that passes, even outside the lesson's bounds."""
     bounds = claim.bounds
     if bounds.hold(value):
         return Outcome(State.HELD, f"{claim.what}: {bounds.written(value)}")
@@ -226,7 +227,7 @@ def _shown(claim: Claim, value: float) -> Outcome:
 
 
 def settle(outcome: Outcome) -> None:
-    """Report the outcome of a claim: in the file for failures, or printed.
+    """Report the outcome of a claim: write it to the file for failures, or print it.
 
     Raises AssertionError for a failed claim if `WEFT_STRICT` is 1 and `WEFT_CLAIMS`
     names no file.

@@ -28,7 +28,7 @@ def time(
     host, graph: time the host's part too, or a CUDA graph of many calls, both with a
     warm cache, as `compare` does.
 
-    Raises LearnerError without a GPU or PyTorch, or for what is not a function, and
+    Raises LearnerError without a GPU or PyTorch, or if `function` is no function, and
     CandidateError if the function fails.
     """
     check_candidates({"the function": function})
@@ -73,17 +73,17 @@ def compare(
     cache, rather than only the GPU's part: for training steps and launch costs. graph:
     time a CUDA graph of many launches, with a warm cache: for kernels of a few µs.
     stopwatch: another way to time; its attribute `host` says whether the host's time is
-    included (by default it is). lab: whose results to use, by default the current
-    lab's. unsteady: the reason, if times of this case vary by more than a fifth or are
-    of fewer than five repetitions.
+    included (by default it is). lab: the lab whose results to use, by default the
+    current one. unsteady: the reason, if times of this case vary by more than a fifth
+    or come from fewer than five repetitions.
 
-    On a GPU, writes the rows to results if `WEFT_RESULTS` is set. A row that varies
-    that much without a reason is not written, and is a failed claim. Without a GPU,
+    On a GPU, writes the rows to results if `WEFT_RESULTS` is set. A row that is
+    unsteady without a reason is not written, and is a failed claim. Without a GPU,
     shows the reference GPU's rows and calls nothing. The functions are kept, so that a
     claim can have them measured again.
 
-    Raises LearnerError for a call that cannot work, and CandidateError for a function
-    that fails.
+    Raises LearnerError for arguments that cannot work, and CandidateError for a
+    function that fails.
     """
     if bytes is not None and flops is not None:
         raise LearnerError("give bytes= or flops=, not both: a rate is of one")
@@ -124,7 +124,7 @@ def compare(
 class Way:
     """How to time: including the host, as a CUDA graph, or with a given stopwatch.
 
-    Raises LearnerError for host and graph together.
+    Raises LearnerError if both `host` and `graph` are true.
     """
 
     host: bool = False
@@ -147,7 +147,7 @@ class Way:
 
     @property
     def by_host(self) -> bool:
-        """Whether the time includes the host's."""
+        """Whether the times include the host's part."""
         own = self.stopwatch is not None and getattr(self.stopwatch, "host", True)
         return self.host or own
 
@@ -162,7 +162,7 @@ class Way:
 def _table(
     asked: Comparison, rows: Rows, way: Way, measurements: Measurements
 ) -> Table:
-    """Return the table of what was measured here."""
+    """Return the table of rows that were measured here."""
     return Table(
         asked.case,
         rows,
@@ -177,7 +177,7 @@ def _table(
 
 
 def _refuse(case: str, rows: list[Row]) -> None:
-    """If this run writes a record, report each row that was left out as a failure."""
+    """If this run writes a record, report as a failure each row that was left out."""
     for row in rows if claims.recording() else ():
         text = (
             f'"{row.name}" on "{case}" is not recorded: {row.doubt}. '
@@ -243,7 +243,7 @@ def _asking(words: str, names: list[str]) -> list[str]:
 
 
 def verdict(row: Row) -> str:
-    """Return a sentence on one guess."""
+    """Return a sentence that compares a row's guess with its ratio."""
     guess, found = units.digits(row.guess), units.digits(row.ratio)
     said = f"{row.name}: you predicted {guess}, and it is {found}"
     factor = row.ratio / row.guess

@@ -21,7 +21,7 @@ class Comparison:
     work: bytes or flop per call, None if not given; unit: "B" or "FLOP", "" for
     neither. baseline: the name whose time the ratios refer to, "" for none. ceiling: a
     name, or a rate in bytes/s or flop/s. guess: name → predicted ratio, None for one
-    that is still open; a number as a key means the name that reads like it. whole:
+    that is still open; a number as a key means the name with these digits. whole:
     whether the times deliberately include more than the work on the GPU.
     """
 
@@ -66,7 +66,7 @@ class Comparison:
         return Row(name, *figures, remark(t), t.reps)
 
     def notes(self, rows: Rows) -> tuple[str, ...]:
-        """Return the remarks below a table: on what times include, and their spread."""
+        """Return the remarks below a table: what times include, why to doubt them."""
         concerned: dict[str, list[str]] = {}
         for row in rows:
             for text in filter(None, (row.remark, row.doubt)):
@@ -74,7 +74,7 @@ class Comparison:
         return tuple(f"{', '.join(who)}: {text}." for text, who in concerned.items())
 
     def check(self, names: list[str]) -> None:
-        """Raise LearnerError for a name that is not among the candidates."""
+        """Raise LearnerError for a name that is not in `names`, or an invalid guess."""
         here = f"The names here: {', '.join(names)}"
         if self.baseline and self.baseline not in names:
             raise LearnerError(
@@ -93,14 +93,14 @@ class Comparison:
 
 
 def _as_name(key: Any) -> Any:
-    """Return a key as a name: "32" for 32 and for 32.0; others as they are."""
+    """Return a key as a name: "32" for 32 and for 32.0; other keys unchanged."""
     if isinstance(key, float) and key.is_integer():
         key = int(key)
     return str(key) if isinstance(key, int) else key
 
 
 def _check_guess(name: str, value: Any, names: list[str]) -> None:
-    """Raise LearnerError for a guess that is not a valid ratio."""
+    """Raise LearnerError for a guess with an unknown name or an invalid ratio."""
     if name not in names and value is None:
         return  # a candidate that this GPU does not have
     if name not in names:
@@ -116,7 +116,7 @@ def _check_guess(name: str, value: Any, names: list[str]) -> None:
 
 
 def check_candidates(candidates: Mapping[str, Any]) -> None:
-    """Raise LearnerError unless every candidate can be called."""
+    """Raise LearnerError unless there are candidates, and all can be called."""
     if not candidates:
         raise LearnerError(
             'nothing to compare: give a dict such as {"mine": lambda: kernel[...](...)}'

@@ -1,8 +1,8 @@
 """A table of measurements, as text and as HTML: a row per line, a bar for its speed.
 
-Columns and bars are those of a measurement in the book, `.weft-ladder` in its
-stylesheet. A notebook has no stylesheet, and its background is unknown, so the two
-colours are midway between those for light and for dark.
+Columns and bars are those of the book's measurements, `.weft-ladder` in its stylesheet.
+A notebook has no stylesheet, and its background is unknown, so the two colours are
+midway between those for light and for dark.
 """
 
 import html as escape
@@ -67,7 +67,7 @@ def columns(table: Shown) -> list[Column]:
 
 
 def text(table: Shown) -> str:
-    """Return a table for a terminal."""
+    """Return a table as text for a terminal."""
     shown = columns(table)
     lines = [["", *(head for head, _ in shown)]]
     lines += [[r.name, *_values(table, r, shown)] for r in table.rows]
@@ -83,7 +83,7 @@ def text(table: Shown) -> str:
 
 
 def html(table: Shown) -> str:
-    """Return a table for a notebook or a page."""
+    """Return a table as HTML for a notebook or a page."""
     shown = columns(table)
     bars = [_bar(table, row) for row in table.rows]
     if not table.ceiling and any(bars):  # bars of speeds, in a separate column
@@ -110,14 +110,14 @@ def html(table: Shown) -> str:
 
 
 def _values(table: Shown, row: Row, shown: list[Column]) -> list[str]:
-    """Return the cells of a row; a covered row's say that it is covered."""
+    """Return the cells of a row; those of a covered row are all `COVERED`."""
     if row.name in table.covered:
         return [COVERED] * len(shown)
     return [write(row) for _, write in shown]
 
 
 def _tags(table: Shown, row: Row) -> str:
-    """Return the tags beside a name as HTML: the baseline, another GPU."""
+    """Return, as HTML, the tags beside a row's name: "baseline", another GPU's name."""
     tags = f' <span style="{TAG}">baseline</span>' * (row.name == table.baseline)
     if not table.machine or not row.measured or row.name in table.covered:
         return tags
@@ -126,9 +126,9 @@ def _tags(table: Shown, row: Row) -> str:
 
 
 def _share(table: Shown, row: Row) -> float:
-    """Return a row's share of the ceiling, or without one of the fastest row's speed.
+    """Return a row's share of the ceiling or, without one, of the fastest row's speed.
 
-    NaN for a covered row, and where nothing else is shown to compare it with.
+    Returns NaN for a covered row, and for a row with no other beside it.
     """
     seen = [r for r in table.rows if r.measured and r.name not in table.covered]
     if row not in seen:
@@ -139,7 +139,7 @@ def _share(table: Shown, row: Row) -> float:
 
 
 def _spread(row: "Row") -> str:
-    """Return the spread as a percentage of the time, marked if it is too large."""
+    """Return ± half the spread in % of the time, marked if the time is unreliable."""
     if not row.measured:
         return units.DASH
     mark = f"{DOUBT} " if row.doubt else ""
@@ -147,7 +147,7 @@ def _spread(row: "Row") -> str:
 
 
 def _bar(table: Shown, row: Row) -> str:
-    """Return a bar as long as a row's share; "" if it has none."""
+    """Return, as HTML, a bar as long as a row's share; "" if the row has none."""
     share = _share(table, row)
     if not math.isfinite(share):
         return ""

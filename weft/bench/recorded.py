@@ -1,4 +1,4 @@
-"""Tables from earlier measurements: by the reference GPU, or by a certain one."""
+"""Tables of earlier measurements, on the reference GPU or on a given one."""
 
 import math
 from collections.abc import Mapping
@@ -12,9 +12,9 @@ from weft.bench.table import Table
 
 
 def reference(lab: str, case: str, gpu: str = "") -> Table | None:
-    """Return a case as the reference GPU measured it, or None; for the book.
+    """Return the table of a case on the reference GPU, or None; for the book.
 
-    gpu: the slug of a certain GPU, such as `nvidia-h200`.
+    gpu: the slug of the GPU, such as `nvidia-h200`; by default the reference GPU's.
     """
     data = results.reference(lab, gpu=gpu)
     found = results.of_case(data, case)
@@ -29,7 +29,7 @@ def instead(
     lab: str | None,
     absent: str = "No GPU here",
 ) -> Table:
-    """Return the reference GPU's rows for what cannot be timed here, or empty rows.
+    """Return the reference GPU's table for a case, or one without numbers.
 
     names: the rows to show, in order; None for all that were recorded. absent: what is
     missing here.
@@ -72,7 +72,7 @@ def _unknown(asked: Comparison, names: list[str], source: str) -> Table:
 
 
 def _table(data: Mapping[str, Any], asked: Comparison, names: list[str]) -> Table:
-    """Return one case of a results file; names without a result get no numbers."""
+    """Return the table of a case of a results file; rows without a result are empty."""
     found = {r["name"]: r for r in data["rows"] if r["case"] == asked.case}
     rows = tuple(
         from_result(name, found.get(name, {}), asked.guess_of(name), asked.whole)
@@ -98,7 +98,7 @@ def _table(data: Mapping[str, Any], asked: Comparison, names: list[str]) -> Tabl
 
 
 def _machine(data: Mapping[str, Any]) -> str:
-    """Say where and when: an NVIDIA H200 (driver 580.159.03, 2026-11-20)."""
+    """Say where `data` is from: an NVIDIA H200 (driver 580.159.03, 2026-11-20)."""
     machine = data.get("device", {})
     when = [f"driver {machine['driver']}"] if machine.get("driver") else []
     when += [str(data["date"])] if data.get("date") else []

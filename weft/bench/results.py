@@ -21,7 +21,7 @@ QUOTED = {"h100": "nvidia-h100-80gb-hbm3"}  # short names for GPUs on pages
 
 
 def slug(gpu: str) -> str:
-    """Return a GPU's name for a file name: `NVIDIA H200` → `nvidia-h200`."""
+    """Return a GPU's name as used in file names: `NVIDIA H200` → `nvidia-h200`."""
     return re.sub(r"[^a-z0-9]+", "-", gpu.lower()).strip("-")
 
 
@@ -40,8 +40,8 @@ def reference(
 ) -> dict[str, Any] | None:
     """Return the results of a lab on the reference GPU, or None.
 
-    gpu: the slug of a certain GPU. By default it is the H200 if there are results of
-    it, else the first GPU in alphabetical order. An unreadable file is ignored.
+    gpu: the slug of the GPU. By default it is the H200 if it has results, else the
+    first GPU in alphabetical order. An unreadable file is ignored.
     """
     where = where or folder()
     if where is None:
@@ -66,7 +66,7 @@ def reference_name(lab: str | None) -> str:
 
 
 def of_case(data: dict[str, Any] | None, case: str) -> dict[str, dict[str, Any]]:
-    """Return the rows of one case of a results file, by name; {} without a file."""
+    """Return the rows of one case of a results file, by name; {} without `data`."""
     rows = data["rows"] if data is not None else []
     return {row["name"]: row for row in rows if row["case"] == case}
 
@@ -76,7 +76,8 @@ def record(lab: str, rows: list[dict[str, Any]]) -> Path | None:
 
     A row replaces the one with the same case and name, in its position; new rows
     follow. Rows of an earlier version of the notebook (another `WEFT_DIGEST`) are
-    dropped. Returns the file written, None if none was requested. Raises OSError.
+    dropped. Returns the file written, None if none was requested. Raises OSError if it
+    cannot be written.
     """
     target = os.environ.get("WEFT_RESULTS")
     if not target:

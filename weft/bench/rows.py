@@ -15,7 +15,7 @@ VARIES = 0.2  # fraction of the time: a larger spread is marked, and needs a rea
 class Row:
     """One candidate's measurement; a value that is not known is NaN.
 
-    ms: the median time of a call; spread: its interquartile range, ms; rate: bytes/s or
+    ms: the median time of a call; spread: the interquartile range, ms; rate: bytes/s or
     flop/s; ratio: how many times as fast as the baseline; ceiling: fraction of the
     ceiling's rate; guess: the ratio that the learner predicted. remark: what else the
     time includes, "" for nothing. reps: the number of repetitions, 0 if unknown.
@@ -60,7 +60,7 @@ def remark(t: Timing) -> str:
 def from_result(
     name: str, result: Mapping[str, Any], guess: float = math.nan, whole: bool = False
 ) -> Row:
-    """Return a row of a results file; an empty one has no numbers.
+    """Return the row for `result` from a results file; {} gives a row without numbers.
 
     whole: as in `Timing`, for the recorded time.
     """
@@ -82,7 +82,7 @@ def from_result(
 def as_results(
     case: str, rows: Rows, unit: str, baseline: str, unsteady: str = ""
 ) -> list[dict[str, Any]]:
-    """Return rows as they are written to results: JSON values, rounded.
+    """Return rows in the form that results files have: rounded JSON values.
 
     unsteady: why times vary, written beside each unreliable time.
     """
@@ -111,7 +111,7 @@ def as_results(
 
 
 def related(rows: Rows, baseline: str, ceiling: str | float | None) -> Rows:
-    """Return rows with their ratios, and the fractions of a named row, recomputed."""
+    """Return rows with recomputed ratios, and fractions if the ceiling is a row."""
     ms = {r.name: r.ms for r in rows}
     return tuple(
         replace(

@@ -17,10 +17,10 @@ class Measurements:
     """
 
     def __init__(self, lab: str | None, host: bool, again: Callable[[], Rows]) -> None:
-        """Prepare.
+        """Prepare to measure a table's rows again.
 
         lab: the lab whose record claims are checked against. host: whether the host's
-        clock measured the times.
+        clock measured the times. again: measures all rows again.
         """
         self.lab = lab
         self.host = host
@@ -28,7 +28,7 @@ class Measurements:
         self._later: list[Rows] = []
 
     def repeat(self, number: int) -> Rows:
-        """Return the rows of the first, second, … repetition; each is measured once."""
+        """Return the rows of repetition `number`, from 1; each is measured once."""
         while len(self._later) < number:
             self._later.append(self._again())
         return self._later[number - 1]
@@ -87,12 +87,12 @@ class Table:
     ) -> None:
         """Claim what a lesson says about a row's speed.
 
-        at_least, at_most: bounds on how many times as fast as the row `times` (by
-        default the baseline) of the table `of` (by default this one) it is. law: the
-        factor that follows from counted bytes or operations; within: how far off it was
-        on the reference GPU at most, as a fraction. ceiling: the fraction of the
-        ceiling that it reaches. If both tables know the work of a call, speeds are
-        rates, otherwise calls per second.
+        at_least, at_most: bounds on the row's speed as a multiple of that of the row
+        `times` (by default the baseline) in the table `of` (by default this one). law:
+        the factor that follows from counted bytes or operations; within: how far the
+        reference GPU was from `law` at most, as a fraction. ceiling: the fraction of
+        the ceiling that the row reaches. If both tables know the work of a call, speeds
+        are rates, otherwise calls per second.
 
         Whether a claim holds, and what happens if it does not, depends on the machine:
         see `weft.bench.claims`. If a row was not measured, nothing is checked, and a
@@ -197,7 +197,7 @@ class Table:
         raise LearnerError(f'no row "{name}" in this table. {_names(self.rows)}')
 
     def _recorded(self, name: str) -> Row:
-        """Return a row from this GPU's own record, an empty one if there is none."""
+        """Return a row from this GPU's own record, or an empty one if it has none."""
         gpu = results.slug(device.find().name)
         if not self.here or self._lab is None or not gpu:
             return Row(name)

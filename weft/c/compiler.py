@@ -40,7 +40,7 @@ _complaint = re.compile(
 
 @dataclass(frozen=True)
 class Complaint:
-    """An error or a warning of the compiler, and its location."""
+    """An error or a warning from the compiler, and its location."""
 
     file: str
     line: int
@@ -81,7 +81,7 @@ def english() -> dict[str, str]:
 
 
 def complaints(said: str) -> list[Complaint]:
-    """Return the errors and warnings that the compiler printed, in its order."""
+    """Return the errors and warnings that the compiler printed, in order."""
     return [
         Complaint(
             Path(found["file"]).name,
@@ -96,7 +96,7 @@ def complaints(said: str) -> list[Complaint]:
 def call(folder: Path, *arguments: str) -> tuple[bool, str]:
     """Run the compiler in `folder`; return whether it succeeded, and its output.
 
-    Raises FileNotFoundError if there is none.
+    Raises FileNotFoundError if there is no compiler.
     """
     program = find()
     if program is None:
@@ -121,5 +121,5 @@ def ask(folder: Path, *command: str) -> tuple[bool, str]:
 
 
 def diagnose(folder: Path, file: str) -> tuple[bool, str]:
-    """Compile one file only for the compiler's errors and warnings."""
+    """Compile one file, only to get the compiler's errors and warnings."""
     return call(folder, "-S", "-o", os.devnull, file)

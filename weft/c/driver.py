@@ -1,7 +1,7 @@
-"""The program around a learner's function: it reads a case, calls, writes results.
+"""The program that reads a case, calls a learner's function and writes its results.
 
 Every array is in a separate block of exactly its size, so that the address sanitizer
-notices an access to the first byte outside.
+notices an access to the first byte outside it.
 """
 
 import struct

@@ -1,4 +1,4 @@
-"""Checking a Makefile: run make, touch files, and see what it remakes."""
+"""Checking a Makefile: run make, touch files, and see what make remakes."""
 
 import os
 import re
@@ -27,9 +27,10 @@ words = Verdicts(__file__)
 class Step:
     """A call of make, and its expected effect.
 
-    command: such as `make` or `make clean`. touch: a file that is modified before, or
-    created if it does not exist. makes: the files that must be made, or remade; any
-    other file that make has made must not change. removes: files that must be deleted.
+    command: such as `make` or `make clean`. touch: a file that is modified before the
+    call, or created if it does not exist. makes: the files that must be made, or
+    remade; any other file that make has made must not change. removes: files that must
+    be deleted.
     """
 
     command: str = "make"
@@ -48,7 +49,7 @@ class Step:
 def judge(source: Source, files: Mapping[str, str], steps: Sequence[Step]) -> list[str]:
     """Run the steps in a folder with `files` and the Makefile.
 
-    Returns facts. Raises `Failed`.
+    Returns facts. Raises `Failed` if a step goes wrong.
     """
     if shutil.which("make") is None:
         raise Failed(words.verdict(source.name, "no-make"))
@@ -99,7 +100,7 @@ def _step(source: Source, folder: Path, given: set[str], step: Step) -> None:
 def _failed(
     source: Source, row: str, file: str, step: Step, places: list[Note], **told: Any
 ) -> Failed:
-    """Return the failure with the text of a row, on a file after a step."""
+    """Return the failure on `file` after a step, with the text of a row of `words`."""
     told |= {"file": file, "command": step.command, "touch": step.touch}
     return Failed(words.verdict(source.name, row, places, when=step.when, **told))
 
@@ -107,8 +108,8 @@ def _failed(
 def _aged(folder: Path, given: set[str], touch: str) -> dict[str, float]:
     """Give every file a distinct time, so that the clock's resolution has no effect.
 
-    Given files are oldest, then object files, then what is made from those; the touched
-    file is newest. Returns the times.
+    Given files are oldest, then object files, then all others; the touched file is
+    newest. Returns the times by file name.
     """
     if touch:
         (folder / touch).touch()

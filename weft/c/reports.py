@@ -57,7 +57,7 @@ def verdict(source: Source, ran: Ran) -> Verdict | None:
 
 
 def stacks(source: Source, said: str) -> Stacks:
-    """Sort the frames of a report by the stack to which they belong."""
+    """Sort a report's lines of `source` by the stack to which they belong."""
     found: dict[str, list[int]] = {"access": [], "allocated": [], "freed": []}
     now = "access"
     for line in said.splitlines():
@@ -82,7 +82,7 @@ class Report:
     stacks: Stacks
 
     def worded(self, text: str) -> Verdict:
-        """Return the verdict of the first row that matches."""
+        """Return the verdict from the first row that matches `text`."""
         fits = words.matching(text)
         assert fits is not None  # the last row matches everything
         row, found = fits
@@ -90,7 +90,7 @@ class Report:
         return words.verdict(self.source.name, row, places, report=self, found=found)
 
     def at(self, where: str) -> list[Note]:
-        """Return a row's notes: one per name, and for `a|b` the first that exists."""
+        """Return the notes for `where`; `a|b` means those of `a`, or else of `b`."""
         at, source, local = self.stacks, self.source, _local.search(self.said)
         declared = [int(local[2])] if local else []
         if not local or declared[0] not in source.containing(local[1]):
@@ -202,7 +202,7 @@ class Report:
 
     @property
     def leaks(self) -> dict[int, tuple[int, int]]:
-        """Line of an allocation → how many bytes and blocks of it were not freed."""
+        """Line of an allocation → how many of its bytes and blocks were not freed."""
         found: dict[int, tuple[int, int]] = {}
         for size, count, stack in _leak.findall(self.said):
             for line in stacks(self.source, stack).access[:1]:
@@ -227,8 +227,8 @@ def _endless(source: Source, said: str) -> Verdict:
 def _loops(source: Source, line: int) -> list[int]:
     """Return the first lines of the loops around a line, outermost first.
 
-    Loops are found by indentation. On which line of a loop a program is stopped is
-    chance; in which loop is not.
+    Loops are found by indentation. It is chance on which line of a loop a program is
+    stopped, but not in which loop.
     """
     heads: list[int] = []
     depth = 1 << 16

@@ -29,7 +29,7 @@ class CExercise(Exercise):
         the calling program: arrays (`x`, with `x_size`, or `x_rows`, `x_cols`), NumPy's
         numbers in their own type, Python's integers as `size_t`.
     call: C statements that call the function and pass on each output, in the order of
-        spec's: `give(value);`, `give_all(pointer, count);`.
+        spec's outputs: `give(value);`, `give_all(pointer, count);`.
     files, steps: for a Makefile, the files beside it and what to do with them; see
         `weft.c.makefile`.
     """
@@ -76,7 +76,7 @@ ROOM = C()
 
 
 def run(exercise: CExercise, source: Source) -> Facts:
-    """Compile, and run every case. Returns facts; raises `Failed`."""
+    """Compile a cell, and run every case. Returns facts; raises `Failed`."""
     if compiler.find() is None:
         install = compiler.install()
         raise Failed(words.verdict(source.name, "no-compiler", install=install))

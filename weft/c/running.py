@@ -36,6 +36,7 @@ class Ran:
     """The outcome of a run: the sanitizers' reports, results, and printed output.
 
     complete: whether the program completed. late: whether it ran out of time.
+    leaks_seen: whether leaks were looked for.
     """
 
     status: int

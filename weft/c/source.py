@@ -1,4 +1,4 @@
-"""The content of a `%%c` or `%%makefile` cell: its text, by the lines of the cell."""
+"""A `%%c` or `%%makefile` cell: its text, with the line numbers of the cell."""
 
 import hashlib
 import re

@@ -26,7 +26,7 @@ def refused(
 ) -> Verdict:
     """Return the verdict on a source that does not compile, from its first error.
 
-    also: rows that take precedence over those of C, matched with the error and the
+    also: rows that take precedence over those of C, matched against the error and its
     line. by: the program that reports the error.
     """
     errors = [c for c in found if c.error]
@@ -53,7 +53,7 @@ def refused(
 def other_function(source: Source, prototype: str, name: str = "") -> Verdict:
     """Return the verdict on a source that compiles, but not with its caller.
 
-    name: the function's, if it is not that of the cell.
+    name: the function's name, if it is not the cell's.
     """
     name = name or source.name
     there = [n for n in source.containing(name + "(") if n > 1]

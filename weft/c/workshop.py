@@ -1,4 +1,4 @@
-"""The folder of a notebook's C files, and a terminal to work there."""
+"""The folder of a notebook's C files, and a terminal to work in it."""
 
 import atexit
 import re
@@ -17,7 +17,7 @@ _folder: list[Path] = []
 
 
 def folder() -> Path:
-    """Return the folder of this session's files, which is deleted when it ends."""
+    """Return the folder of this session's files, deleted when the session ends."""
     if not _folder:
         _folder.append(Path(tempfile.mkdtemp(prefix="weft-")))
         atexit.register(shutil.rmtree, _folder[0], True)
@@ -36,7 +36,7 @@ def terminal(*commands: str) -> None:
     """Run commands in the folder, and print each with its output.
 
     If a command's program is not on this machine, the rest is skipped, and a line says
-    how to install it.
+    how to install the program.
     """
     for command in commands:
         program = command.split()[0]

@@ -1,4 +1,4 @@
-"""Steps captured in a CUDA graph, on a model of streams and graphs, and on a GPU.
+"""Checks of steps captured in a CUDA graph, on a model of graphs and on a GPU.
 
 `check(graphed, captured=True, made=..., inputs=..., sizes=...)` gives the learner's
 function a training step and a `torch.cuda` whose streams and graphs are a model

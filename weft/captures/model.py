@@ -1,11 +1,11 @@
 """A model of CUDA graphs and streams for PyTorch's operators on the CPU.
 
-Operators run at once, in the order in which they are called. Which of them are ordered
-on a GPU is tracked by vector clocks, as in `weft.streams.machine`: a stream is ordered
-after its own earlier work, after what it has waited for, and after what the host has
-waited for. During a capture, operators run to find out what they would do. When it
-ends, the memory that they changed is restored, and their results are set to NaN,
-because nothing has been computed yet.
+Operators run at once, in the order in which they are called. Vector clocks, as in
+`weft.streams.machine`, track which of them a GPU would run in order: a stream is
+ordered after its own earlier work, after what it has waited for, and after what the
+host has waited for. During a capture, operators run to find out what they would do.
+When it ends, the memory that they changed is restored, and their results are set to
+NaN, because nothing has been computed yet.
 """
 
 from collections.abc import Callable, Iterator
@@ -50,7 +50,7 @@ class Access:
 
 @dataclass(frozen=True)
 class Conflict:
-    """Two accesses to the same memory, at least one of them a write, in no order."""
+    """Two unordered accesses to the same memory, at least one of them a write."""
 
     first: Access
     later: Access
@@ -58,10 +58,10 @@ class Conflict:
 
 @dataclass(frozen=True)
 class Unfilled:
-    """A read of memory that was reserved, and that nothing has been stored in.
+    """A read of reserved memory in which nothing has been stored yet.
 
-    what: the operator that reserved it. made, read: where. replayed: whether a graph
-    reads it.
+    what: the operator that reserved it. made, read: the lines that reserved and read
+    the memory. replayed: whether a graph reads it.
     """
 
     what: str
@@ -91,12 +91,12 @@ def key(tensor: torch.Tensor) -> int:
 
 
 def tensors(values: Any) -> list[torch.Tensor]:
-    """Return the tensors among the leaves of some arguments."""
+    """Return the tensors among the leaves of `values`."""
     return [v for v in tree_leaves(values) if isinstance(v, torch.Tensor)]
 
 
 def written(function: Any, args: Any, kwargs: Any) -> list[torch.Tensor]:
-    """Return the arguments that an operator writes to, as its schema says."""
+    """Return the arguments that an operator writes to, according to its schema."""
     found = []
     for number, argument in enumerate(function._schema.arguments):
         if argument.alias_info is None or not argument.alias_info.is_write:
@@ -217,7 +217,8 @@ class Capture:
 class Model(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Sees every operator, and tracks what is ordered and what is only captured.
 
-    where: returns the running line of the learner's. waits: a list of the host's waits.
+    where: returns the learner's line that is running. waits: a list of the host's
+    waits.
     """
 
     def __init__(self, where: Where, waits: list[Any]) -> None:
@@ -273,7 +274,7 @@ class Model(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
     @contextmanager
     def in_place(self) -> Iterator[None]:
-        """Replace torch.cuda's streams, events and graphs by the model's.
+        """Replace torch.cuda's streams, events and graphs with the model's.
 
         This holds within a `with` block.
         """
@@ -296,7 +297,7 @@ class Model(TorchDispatchMode):  # type: ignore[no-untyped-call]
     def __torch_dispatch__(
         self, function: Any, types: Any, args: Any = (), kwargs: Any = None
     ) -> Any:
-        """Run an operator; record what it touches, or record it in a graph."""
+        """Run an operator; record its accesses or, in a capture, the operator."""
         kwargs = kwargs or {}
         given = tensors((args, kwargs))
         changed = written(function, args, kwargs)
@@ -326,7 +327,8 @@ class Model(TorchDispatchMode):  # type: ignore[no-untyped-call]
     def _reserve(self, name: str, made: list[torch.Tensor]) -> None:
         """Note memory that an operator has only reserved.
 
-        It gets zeros, so a step that reads it ends in the same way at every run.
+        The memory is set to zero, so a step that reads it ends in the same way at every
+        run.
         """
         if name in RESERVE:
             for each in made:
@@ -340,7 +342,7 @@ class Model(TorchDispatchMode):  # type: ignore[no-untyped-call]
         changed: list[torch.Tensor],
         replayed: bool = False,
     ) -> None:
-        """Note that an operator reads some tensors, and stores in those it changes."""
+        """Note an operator's reads of `given`, and its stores in `changed`."""
         stored = {key(each) for each in changed}
         for each in {key(each) for each in given} - stored:
             if reserved := self._reserved.pop(each, None):
@@ -349,7 +351,7 @@ class Model(TorchDispatchMode):  # type: ignore[no-untyped-call]
             self._reserved.pop(each, None)
 
     def note(self, reads: set[int], writes: set[int], what: str) -> None:
-        """Record a use of memory by the current stream; check it against earlier."""
+        """Record a memory use by the current stream; check it against earlier uses."""
         stream = self.current
         stream.learns(self.host)
         stream.count += 1
@@ -370,7 +372,7 @@ class Model(TorchDispatchMode):  # type: ignore[no-untyped-call]
     # Graphs
 
     def begin(self, graph: Graph) -> None:
-        """Begin a capture. Raises RuntimeError as PyTorch does, and if one runs."""
+        """Begin a capture. Raises RuntimeError where PyTorch does."""
         if self.capturing is not None:
             raise RuntimeError("operation not permitted when stream is capturing")
         if self.current is self.default:
@@ -380,7 +382,7 @@ class Model(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self._heard = len(self.waits)
 
     def end(self) -> None:
-        """End a capture. None of it has run, so restore what was in memory before."""
+        """End a capture. It has run nothing, so restore the memory that it changed."""
         graph, self.capturing = self.capturing, None
         if graph is None:
             raise RuntimeError("no capture is in progress")
@@ -422,7 +424,7 @@ class Model(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
 
 def _run(node: Node) -> None:
-    """Run an operator of a graph, and copy its results to those of the capture."""
+    """Run an operator of a graph; copy its results to the tensors of the capture."""
     given = {key(each) for each in tensors((node.args, node.kwargs))}
     again = node.function(*node.args, **node.kwargs)
     for old, new in zip(tensors(node.out), tensors(again), strict=True):

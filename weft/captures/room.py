@@ -62,7 +62,7 @@ class Captures:
         return bool(asked.get("captured"))
 
     def stages(self, exercise: CaptureExercise) -> Iterator[Facts]:
-        """Run every case on the model, then the last one on a GPU."""
+        """Run every case on the model, then the last size on a GPU, if there is one."""
         function = exercise.written_by_learner
         if not isinstance(function, FunctionType):
             made = type(function).__name__
@@ -133,7 +133,7 @@ class Run:
 
     @contextmanager
     def _watched(self) -> Iterator[None]:
-        """Replace CUDA by the model, and record; on a GPU do neither."""
+        """Replace CUDA with the model, and record waits; on a GPU do neither."""
         import torch
 
         if self.on != "cpu":
@@ -163,7 +163,7 @@ class Run:
         return None
 
     def _counted(self, *batch: Any) -> Any:
-        """Step, and record whether that was before, in or after a capture."""
+        """Call the step, and record whether it is before, in or after a capture."""
         import torch
 
         if torch.cuda.is_current_stream_capturing():
@@ -283,7 +283,7 @@ class Run:
         return any(n.name == "copy_" and key(n.args[1]) in theirs for n in nodes)
 
     def trained_by(self, batches: list[list[Any]]) -> list[Array]:
-        """Return losses and weights of the same steps without a graph."""
+        """Return the losses and weights of steps on `batches` without a graph."""
         step, trained = self.exercise.made(self.on)
         for batch in self.warm:
             step(*batch)
@@ -291,7 +291,7 @@ class Run:
         return self._numbers(losses, trained)
 
     def _wrong(self, got: list[Array], wanted: list[Array]) -> str | None:
-        """Say which number is the first that is wrong; None if all are right."""
+        """Describe the first number that is wrong; return None if all are right."""
         steps = len(self.batches)
         for number, (mine, right) in enumerate(zip(got, wanted, strict=True)):
             wide = right.astype(np.float64)
@@ -317,7 +317,7 @@ class Run:
         return self.case.label + (", on the GPU" if self.on != "cpu" else "")
 
     def _lines(self, sought: str) -> list[Note]:
-        """Return the learner's lines with a text, except docstrings and `def`s."""
+        """Return up to three lines with `sought`, other than docstrings and `def`s."""
         tree = tree_of(self.function)
         told = {
             number

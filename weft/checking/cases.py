@@ -21,8 +21,8 @@ class Case:
     """The data of one size.
 
     inputs: the arguments of the learner's code. expected: the spec's results for them,
-    computed in double precision. listed: whether the exercise names the size. told: the
-    name of the case in a verdict, "" for 'size 16 × 1,024'.
+    computed in double precision. listed: whether the exercise lists this case. told:
+    the name of the case in a verdict, "" for 'size 16 × 1,024'.
     """
 
     size: tuple[Any, ...]
@@ -39,7 +39,7 @@ class Case:
 
     @property
     def label(self) -> str:
-        """Return the name of the case in a verdict."""
+        """The name of the case in a verdict."""
         written = self.written
         if self.listed:
             return written if self.size else ""
@@ -71,10 +71,10 @@ def widened(value: Any) -> Any:
 
 
 def unseen_size(sizes: Sequence[Any], number: int) -> Any:
-    """Choose a size between the given ones by `number`.
+    """Choose, by `number`, a size between the given ones.
 
-    It keeps what the sizes have in common: a divisor of all, or being powers of two. If
-    no other size fits, it is one of the given ones. Returns None unless all are
+    The size keeps what the given ones have in common: a divisor, or being powers of
+    two. If no other size fits, it is one of the given ones. Returns None unless all are
     integers.
     """
     rows = [as_tuple(s) for s in sizes]

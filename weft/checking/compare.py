@@ -1,4 +1,4 @@
-"""Comparing an array with what it should be, and finding how it differs."""
+"""Comparing an array with the right one, and finding how it differs."""
 
 from typing import Any
 
@@ -13,7 +13,8 @@ Array = np.ndarray[Any, Any]
 def close(got: Array, wanted: Array, tolerance: float) -> Array:
     """Return which elements agree, within a tolerance.
 
-    An element may be off by `tolerance` times its own size plus the output's RMS.
+    An element may be off by `tolerance` times the sum of its own size and the output's
+    RMS.
     """
     if got.dtype.kind not in "fc":
         return np.asarray(got == wanted)
@@ -74,8 +75,8 @@ def at_first(wrong: Array, got: Array, wanted: Array, hint: str) -> Difference:
 def pattern(got: Array, wanted: Array, right: Array, first: Any, tol: float) -> Looks:
     """Classify the error, and describe it in a sentence.
 
-    first: the first wrong value. If it would be right at one other index only, the
-    sentence says which.
+    first: the first wrong value. If that would be right at exactly one other index, the
+    sentence names the index.
     """
     space = poisoned_by(first)
     if space in ("shared", "local"):

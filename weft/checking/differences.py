@@ -70,7 +70,7 @@ def just_below_1(*values: Any) -> bool:
 
 
 def in_float32(value: Any) -> float:
-    """Round a real number to float32; return 0 for an integer or another value."""
+    """Round a real number to float32; return 0 for an int, str or complex number."""
     if isinstance(value, int | str | complex) or kind_of_number(value) == "c":
         return 0.0
     return ctypes.c_float(float(value)).value
@@ -94,7 +94,7 @@ def show(value: Any, digits: int = 4) -> str:
 
 
 def show_integer(value: int) -> str:
-    """Write an integer; Python refuses to convert those of thousands of digits."""
+    """Format an integer, or describe it if it has too many digits for Python."""
     try:
         return str(value)
     except ValueError:

@@ -28,7 +28,7 @@ class Explained:
 class Exercise:
     """The learner's code, its specification, and the data to test it on.
 
-    written_by_learner: what the verdict is about. spec: NumPy function of the inputs
+    written_by_learner: what the verdict is about. spec: a NumPy function of the inputs
     that returns the output, or a tuple of outputs. inputs: `(rng, *size)` → the inputs.
     sizes: each an integer or a tuple; counters use the last. tolerance: relative,
     against the spec in double precision. limits: see `weft.checking.limits`. unseen:
@@ -73,7 +73,7 @@ class Exercise:
         return Verdict(self.name, kind, *said, **more)
 
     def failed(self, kind: str, *said: Any, **more: Any) -> Failed:
-        """Make the error that ends the check with such a verdict."""
+        """Make the error that ends the check with a verdict; see `verdict`."""
         return Failed(self.verdict(kind, *said, **more))
 
     def likely(self, *values: Any) -> str:
@@ -86,7 +86,7 @@ class Exercise:
         return Explained(*found) if isinstance(found, tuple) else Explained(str(found))
 
     def case(self, size: Any, seed: int = SEED) -> Case:
-        """Make the data for one size: seeded, so that every run sees the same."""
+        """Make the data for one size, which depend only on `size` and `seed`."""
         import numpy as np
 
         parts = as_tuple(size)
@@ -110,7 +110,7 @@ class Exercise:
         return tuple(map(np.asarray, exact))
 
     def of_lesson(self) -> tuple[Any, Any]:
-        """Return the unlisted and the larger sizes that the lesson names, if any."""
+        """Return the unlisted size and the larger size that the lesson names."""
         from weft import lesson
 
         return lesson.unseen(self.name), lesson.larger(self.name)
@@ -119,7 +119,7 @@ class Exercise:
         """Return the case that the exercise does not list.
 
         seed: derived from the learner's source. Returns None if the exercise excludes
-        such a case, or its inputs cannot be made in that size.
+        such a case, or if its inputs cannot be made in that size.
         """
         size = self.of_lesson()[0] or unseen_size(self.sizes, seed)
         if size is None or not self.unseen:

@@ -23,12 +23,12 @@ def watched(
     most_lines: int | None = None,
     scope: Any = None,
 ) -> tuple[Any, Borrowed | None]:
-    """Call `function` on copies of `args`; return its result, and what did its work.
+    """Call `function` on copies of `args`; return its result, and any borrowed answer.
 
-    The latter is None if the function did the work itself. Otherwise it is the name of
-    its spec, or of a function or module that `without` lists, and the line that calls
-    it. scope: the learner's function, if `function` is ours and only calls it. Raises
-    `Endless`, or what the function raises.
+    The borrowed answer is None if the function did the work itself. Otherwise it is the
+    name of the spec, or of a function or module that `without` lists, and the line that
+    calls it. scope: the learner's function, if `function` is ours and only calls it.
+    Raises `Endless`, or any exception of the function.
     """
     watch = _Watch(scope or function, spec, without)
     if not watch.needed:
@@ -46,7 +46,7 @@ def watched(
 
 
 class _Watch:
-    """A profiler that records the first call of what does the function's work."""
+    """A profiler that records the first call by which a function borrows its answer."""
 
     def __init__(
         self, function: Any, spec: Callable[..., Any], without: tuple[str, ...]

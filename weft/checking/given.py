@@ -2,8 +2,8 @@
 
 The spec, the data and the launch of an exercise take their constants and functions from
 the notebook, as the learner's cell does. A cell that rebinds such a name changes the
-exercise. Which names belong to a check is in `chapters/*/given.json`, derived from the
-labs.
+exercise. The names that belong to each check are in `chapters/*/given.json`, derived
+from the labs.
 """
 
 import ast
@@ -41,7 +41,7 @@ def collapsed(text: str) -> str:
 
 
 def refuse_changed(exercise: Any) -> None:
-    """Refuse an exercise whose own names the notebook has changed. Raises `Failed`."""
+    """Raise `Failed` if the notebook has changed names that the exercise needs."""
     name, thing = exercise.name, exercise.written_by_learner
     if found := originals.replaced():
         raise Failed(common.verdict(name, "replaced", function=found[0]))
@@ -76,7 +76,8 @@ def changed(
     """Return the names of an exercise that differ from the notebook's definitions.
 
     Each comes with its value and its definition: a kind ("value", "def", "import" or
-    "builtin") and a text. A built-in is missing unless a cell defines its name.
+    "builtin") and a text. A name that is missing from `scope` counts only if it should
+    be imported.
     """
     lab = lesson.current()
     checks, names = of_lab(lab) if lab else ({}, {})
@@ -94,9 +95,9 @@ def changed(
 
 
 def is_still(value: Any, what: str, text: str, scope: Mapping[str, Any]) -> bool:
-    """Return whether a name has the notebook's definition, if that can be decided.
+    """Return whether a name still has the notebook's definition.
 
-    Returns True if it cannot.
+    Returns True if that cannot be decided.
     """
     if what == "builtin":
         return value is getattr(builtins, text, None)
@@ -118,9 +119,9 @@ def is_still(value: Any, what: str, text: str, scope: Mapping[str, Any]) -> bool
 
 
 def is_import(value: Any, module: str, name: str) -> bool:
-    """Return whether a value is a module, or its attribute `name`.
+    """Return whether a value is the module `module`, or its attribute `name`.
 
-    Also true if the module cannot be imported here.
+    Returns True, too, if the module cannot be imported here.
     """
     try:
         found = import_module(module)
@@ -166,7 +167,7 @@ def described(value: Any) -> str:
 
 
 def assignments(function: FunctionType, name: str) -> list[Note]:
-    """Return the lines of the learner's cell that assign a name."""
+    """Return up to three lines of the learner's cell that bind a name."""
     file = function.__code__.co_filename
     lines = linecache.getlines(file)
     try:

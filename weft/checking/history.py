@@ -59,10 +59,10 @@ SCRIPT = """
 
 @dataclass(frozen=True)
 class Step:
-    """One thing that a thread did, or a block at a barrier.
+    """One action of a thread, or of a block at a barrier.
 
-    place: the line. who: the thread. did: what it did, in words. element: what the
-    element in question held before, and holds now; '' if that is unknown.
+    place: the line. who: the thread. did: what the thread did, in words. element: what
+    the element in question held before, and holds now; '' if that is unknown.
     """
 
     place: Place
@@ -77,7 +77,7 @@ class Step:
 
 @dataclass(frozen=True)
 class History:
-    """The steps to a fault, and the sentence that describes it."""
+    """The steps to a fault, and the sentence that describes the fault."""
 
     steps: Sequence[Step]
     fault: str
@@ -119,7 +119,7 @@ def html_of(history: History) -> str:
 
 
 def _key(place: Place) -> str:
-    """Return a key that distinguishes a line from those of other functions."""
+    """Return a key that distinguishes a line from lines of other functions."""
     return f"{html.escape(place.function)}:{place.line}"
 
 

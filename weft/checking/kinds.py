@@ -1,4 +1,4 @@
-"""The kinds of verdict: one table, from the kind to its headline and what to read.
+"""The kinds of verdict: one table, from the kind to its headline and its page.
 
 A verdict of an unknown kind is refused where it is made. To add a kind, add a row to
 `kinds.toml`. If it has a page, write `book/bugs/<page>.md` and add its title to
@@ -18,10 +18,10 @@ PASSED, TO_DO, FAILED = "passed", "to do", "failed"
 class Kind:
     """One way in which a check can end.
 
-    headline: what the title of the verdict says, unless the verdict is more exact.
-    page: the file in book/bugs that explains it, without its suffix. heading: where the
-    chapter on C explains it. plain: whether the verdict says enough, without either.
-    state: PASSED, TO_DO or FAILED.
+    headline: what the title of the verdict says, unless the verdict has its own. page:
+    the file in book/bugs that explains the kind, without its suffix. heading: the
+    heading in the chapter on C that explains it. plain: whether the verdict says
+    enough, without either. state: PASSED, TO_DO or FAILED.
     """
 
     headline: str

@@ -1,4 +1,4 @@
-"""What is wrong with a few numbers that a function returns in a certain order."""
+"""Say what is wrong with a few numbers that a function returns in a fixed order."""
 
 from collections.abc import Mapping, Sequence
 from numbers import Real
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def compared(names: Sequence[str], got: Any, wanted: Sequence[int]) -> str:
-    """Say which number is wrong, or that there are none; "" if all are right."""
+    """Say which number is wrong, or which to return; "" if all are right."""
     if not are_numbers(got, len(names)):
         return f"Return {len(names)} numbers: ({', '.join(names)})."
     for name, mine, right in zip(names, got, wanted, strict=True):
@@ -16,7 +16,7 @@ def compared(names: Sequence[str], got: Any, wanted: Sequence[int]) -> str:
 
 
 def are_numbers(got: Any, count: int) -> bool:
-    """Return whether a result is a tuple or list of so many numbers."""
+    """Return whether a result is a tuple or list of `count` numbers."""
     several = isinstance(got, tuple | list) and len(got) == count
     return several and all(isinstance(each, Real) for each in got)
 
@@ -27,10 +27,10 @@ def explained(
     wanted: Sequence[int],
     slips: Mapping[tuple[str, int], str],
 ) -> str:
-    """Explain the first wrong number; return "" where nothing is known of it.
+    """Explain the first wrong number; return "" if no cause is known.
 
-    slips: by a number's name and a wrong value of it, what gives this value, as it
-    follows "if".
+    slips: (a number's name, a wrong value) → what gives this value, worded to follow
+    "if".
     """
     if not are_numbers(got, len(names)):
         return ""

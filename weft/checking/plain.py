@@ -49,7 +49,8 @@ def written(path: Path) -> str:
 class Block:
     """Numbers or texts of one kind in rows of equal length, as an array holds them.
 
-    kind: "b", "i", "f", "c" or "U", as NumPy calls it. parts: in the order of rows.
+    kind: "b", "i", "f", "c" or "U", as NumPy calls it. parts: the numbers or texts, row
+    by row.
     """
 
     shape: tuple[int, ...]
@@ -65,7 +66,7 @@ class Block:
         return tuple(reversed(found))
 
     def converted(self, kind: str) -> "Block":
-        """Convert the numbers to a kind that holds them all."""
+        """Convert the numbers to `kind`, which must be able to hold them all."""
         makers: dict[str, Callable[[Any], Any]] = {"f": _float, "c": complex}
         if kind not in makers:
             return replace(self, kind=kind)
@@ -81,7 +82,7 @@ def _float(number: Any) -> float:
 
 
 def block(value: Any) -> Block | None:
-    """Return a value as numbers or strings of one kind, or None if it is neither.
+    """Return a value as a `Block`, or None if its parts have no common kind.
 
     Nested tuples and lists must be rectangular.
     """
@@ -124,7 +125,7 @@ def size_of(wanted: Sequence[Any]) -> float:
 def close(got: Block, wanted: Block, tolerance: float) -> list[bool]:
     """Return which parts agree, within a tolerance.
 
-    A part may be off by `tolerance` times its own size plus the RMS of all.
+    A part may be off by `tolerance` times the sum of its own size and the RMS of all.
     """
     pairs = list(zip(got.parts, wanted.parts, strict=True))
     if got.kind not in "fc" or wanted.kind == "U":
@@ -140,7 +141,7 @@ def _near(a: Any, b: Any, most: float) -> bool:
 
 
 def difference(got: Block, wanted: Block, tolerance: float) -> Difference | None:
-    """Return how `got` differs from `wanted`, or None. Both have the same shape."""
+    """Return how `got` differs from `wanted`, which has the same shape, or None."""
     right = close(got, wanted, tolerance)
     if all(right):
         return None

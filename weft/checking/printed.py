@@ -33,7 +33,7 @@ class Printed(io.TextIOBase):
         return len(text)
 
     def _extend(self, part: str) -> None:
-        """Add to the line that is being written."""
+        """Add `part` to the line that is being written."""
         if len(self._kept) == self._ended:
             self._kept.append("")
         line = self._kept[-1]
@@ -41,7 +41,7 @@ class Printed(io.TextIOBase):
 
     @property
     def text(self) -> str:
-        """The first lines, and how many more there were; "" if nothing was printed."""
+        """The first lines printed, and how many more there were; "" if none were."""
         cut = [
             line if len(line) <= WIDTH else f"{line[:WIDTH]}…" for line in self._kept
         ]

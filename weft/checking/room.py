@@ -26,7 +26,7 @@ Facts = list[str]
 
 @dataclass(frozen=True)
 class Checked:
-    """A completed check: its object, its exercise, and its verdict."""
+    """A completed check: the thing checked, the exercise, and the verdict."""
 
     thing: Any
     exercise: Any
@@ -55,7 +55,7 @@ class Room(Protocol):
         """Return whether `thing` is checked here. asked: the arguments of the check."""
 
     def stages(self, exercise: Any) -> Iterator[Facts]:
-        """Judge stage by stage; yield the facts that a passing thing has at each.
+        """Judge stage by stage; yield the facts of each stage that the thing passes.
 
         Raises `Failed` at the first stage that the thing fails.
         """
@@ -64,8 +64,8 @@ class Room(Protocol):
 def judge(room: Room, thing: Any, asked: Mapping[str, Any]) -> Verdict:
     """Check `thing`. What it prints meanwhile becomes part of the verdict.
 
-    Raises ValueError if the exercise is wrong: an argument or a limit that its kind
-    does not have. With WEFT_STRICT=1 a failure raises CheckFailed.
+    Raises ValueError if the exercise has an argument or a limit that its kind does not
+    have. With WEFT_STRICT=1 a failure raises CheckFailed.
     """
     exercise = make(room, thing, asked)
     printed = Printed()
@@ -90,7 +90,7 @@ def judge(room: Room, thing: Any, asked: Mapping[str, Any]) -> Verdict:
 
 
 def make(room: Room, thing: Any, asked: Mapping[str, Any]) -> Any:
-    """Make the exercise. Raises ValueError for an argument that it does not have."""
+    """Make the exercise. Raises ValueError for an argument that its kind lacks."""
     name = room.exercise.title(thing)
     known = {f.name for f in fields(room.exercise)} - {"written_by_learner"}
     known -= set(room.exercise.unused)
@@ -128,6 +128,6 @@ def settled(judge: Callable[[], Verdict]) -> Verdict:
 
 
 def refuse_stale(name: str) -> None:
-    """Raise Failed where the cell that defines `name` ended in an error."""
+    """Raise Failed if the cell that defines `name` ended in an error."""
     if missing.is_stale(name):
         raise Failed(common.verdict(name, "stale"))

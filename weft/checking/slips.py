@@ -46,7 +46,7 @@ def result_if(
 def other_number(
     exercise: Exercise, case: Case, outputs: tuple[Any, ...]
 ) -> tuple[int, float] | None:
-    """Find the scalar input that was mistaken for another number, and that number.
+    """Find the scalar input for which another number was used, and that number.
 
     With that number the spec yields exactly the wrong outputs. It is 0, 1 or derived
     from the given numbers; with many results, it may be any number. Returns None if no

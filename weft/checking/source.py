@@ -18,7 +18,7 @@ from weft.starters import STUB, source, source_function
 
 
 def unreadable(kernel: Any) -> list[str]:
-    """Return the names of the functions without source, the kernel included."""
+    """Return the names of the kernel and the functions it calls that have no source."""
     called = [(getattr(kernel, "__name__", "the kernel"), kernel)]
     seen: dict[Any, str] = {}
     while called:

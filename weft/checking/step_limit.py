@@ -70,11 +70,11 @@ def counted(
     if `function` is ours and only calls it.
 
     Raises `Endless` after more than `most` lines, by default MOST_LINES; after BOUNDED
-    times as many if only `for` loops are running, because those usually end. No time is
-    taken, so a slow machine changes nothing. Raises `Waiting` if the function does
-    nothing for `longest` seconds, see `watchdog`. An exception that would end Python,
-    as `sys.exit()` raises, becomes an ordinary exception of the same name. If a
-    debugger is already tracing, nothing is counted.
+    times as many if only `for` loops are running, because those usually end. Time is
+    not measured, so a slow machine changes nothing. Raises `Waiting` if the function
+    does nothing for `longest` seconds, see `watchdog`. An exception that would end
+    Python, such as that of `sys.exit()`, becomes an ordinary exception of the same
+    name. If a debugger is already tracing, nothing is counted.
     """
     inner = source_function(function if scope is None else scope)
     if inner is None or sys.gettrace() is not None:
@@ -119,7 +119,7 @@ def counted(
 
 
 def without_leaving(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
-    """Call a function; what it raises to end Python becomes an ordinary exception.
+    """Call a function; an exception that would end Python becomes an ordinary one.
 
     The new exception has the same name. A `KeyboardInterrupt` is left alone, unless the
     function raises it itself.
@@ -153,7 +153,7 @@ class _Counter:
         return self.line
 
     def _decide(self, frame: FrameType) -> None:
-        """Raise `Endless`, or give loops over a fixed number of things more time."""
+        """Raise `Endless`, or raise the limit once if only `for` loops are running."""
         if self.limit == self.first and _only_for_loops(frame):
             self.limit *= BOUNDED
             self.watch_from = self.limit - self.first // 2
@@ -176,9 +176,9 @@ def _only_for_loops(frame: FrameType | None) -> bool:
 
 @functools.cache
 def circles(code: CodeType) -> bool:
-    """Return whether an instruction jumps to itself.
+    """Return whether an instruction of `code` jumps to itself.
 
-    `while True: pass` does, and raises no line events.
+    One in `while True: pass` does, and causes no line events.
     """
     return any(
         step.opname.startswith("JUMP") and step.argval == step.offset
@@ -203,7 +203,10 @@ def endless(
 
 
 def place_of(code: CodeType, stopped: int, late: set[tuple[CodeType, int]]) -> Place:
-    """Return the endless loop around the line `stopped`, or that line."""
+    """Return the endless loop around the line `stopped`, or that line.
+
+    late: the lines that ran last.
+    """
     lines = {n for found, n in late if found is code}
     number = stopped
     for loop in loops_around(code, stopped):
@@ -219,9 +222,9 @@ def place_of(code: CodeType, stopped: int, late: set[tuple[CodeType, int]]) -> P
 
 
 def place_in(frame: FrameType | None, names: dict[str, Any]) -> Place:
-    """Return the line, or its loop, of the innermost learner's frame from `frame` on.
+    """Return the line, or its loop, of the learner's innermost frame from `frame` on.
 
-    Searches towards the callers; Place("", 0) if no frame is the learner's.
+    Searches towards the callers; returns Place("", 0) if no frame is the learner's.
     """
     while frame is not None:
         if frame.f_globals is names:

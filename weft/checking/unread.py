@@ -18,7 +18,7 @@ def never_read(
     index: tuple[int, ...],
     who: str = "",
 ) -> str:
-    """Name an element that the spec needs for a result and that was not read, or "".
+    """Describe an unread element that a result needs; return "" if there is none.
 
     Arguments are those of `first_unread`.
     """
@@ -36,9 +36,10 @@ def first_unread(
     """Find an array with an unread element that a result needs, and describe it.
 
     read: input number → its name, and a mask of the elements that were read. which,
-    index: the output with the wrong result, and the index of that result. An element is
-    needed if the spec's result changes with it. who: the reader, such as "program 3";
-    by default all threads together. Returns ("", "") if everything was read.
+    index: the number of the output with the wrong result, and the result's index. An
+    element is needed if the spec's result changes with it. who: the reader, such as
+    "program 3"; by default all threads together. Returns the array's name and a
+    sentence, ("", "") if there is none.
     """
     for number, (name, marks) in read.items():
         one = unread_of(exercise, case, number, marks, which, index)
@@ -73,7 +74,7 @@ def unread_of(
 ) -> tuple[int, ...] | None:
     """Find the first unmarked element of an input that a result needs.
 
-    Returns its index, or None if the result needs none. Searches by halving.
+    Returns the element's index, or None if the result needs none. Searches by halving.
     """
     some = np.argwhere(~marks)
     found = bool(len(some)) and needed(exercise, case, number, ~marks, which, index)

@@ -40,7 +40,7 @@ def judge(
 def judge_on_gpu(
     exercise: Exercise, label: str, pairs: Iterable[tuple[Array, Array]], why: str
 ) -> str:
-    """Compare the results on a GPU in the case `label`. Returns a fact.
+    """Judge the results of the case `label` on a GPU; return a fact.
 
     pairs: the value of each output, and what it should be. why: see `judge`. Raises
     `Failed`.
@@ -55,7 +55,7 @@ def judge_on_gpu(
 def relative_error(got: Array, wanted: Array) -> float:
     """Compute ‖got − wanted‖ / ‖wanted‖ over the elements that should be finite.
 
-    It is 0 for other types than floats and complex numbers.
+    Returns 0 for types other than floats and complex numbers.
     """
     if got.dtype.kind not in "fc":
         return 0.0

@@ -45,7 +45,7 @@ class CheckFailed(AssertionError):
 class Failed(Exception):
     """Ends a check with a verdict.
 
-    clue: what its room knows of the cause, for the code that adds to the verdict.
+    clue: what the check knows of the cause, for the code that adds to the verdict.
     """
 
     def __init__(self, verdict: "Verdict", clue: Any = None) -> None:
@@ -55,7 +55,7 @@ class Failed(Exception):
 
 @contextmanager
 def right_before(size: str) -> Iterator[None]:
-    """Add to a wrong value the size run before it at which everything was right."""
+    """Add `size`, at which all was right, to a later verdict on a wrong value."""
     try:
         yield
     except Failed as failed:
@@ -67,13 +67,13 @@ def right_before(size: str) -> Iterator[None]:
 
 @dataclass(frozen=True, repr=False)
 class Verdict:
-    """The outcome of a check; true if it passed. It does not change once it is made.
+    """The immutable outcome of a check; true if the check passed.
 
     name: the exercise. kind: a row of `kinds.KINDS`. message: what happened; why: the
     explanation. places: source lines, each with a note. thread, block: the indices of
-    the thread concerned, None if there is none. when: on what data. facts: what a
-    passing function did. headline, topic: override those of `kind`. rows: the accesses
-    in the trace to which the first of the places belong. premise: the beginning of the
+    the thread concerned, None if there is none. when: the data. facts: what a passing
+    function did. headline, topic: override those of `kind`. rows: the accesses in the
+    trace to which the first of the places belong. premise: the beginning of the
     explanation, about the order in which things run. only: the sentence of `why` about
     the one block, warp or lane that alone is wrong, or right. right_for: a size at
     which all was right.
@@ -115,11 +115,11 @@ class Verdict:
             object.__setattr__(self, name, tuple(getattr(self, name)))
 
     def but(self, **changes: Any) -> "Verdict":
-        """Derive a verdict that differs in these fields."""
+        """Return a verdict that differs from this one in the given fields."""
         return replace(self, **changes)
 
     def adding(self, more: str) -> "Verdict":
-        """Derive a verdict whose `why` has a further sentence."""
+        """Return a verdict like this one, with `more` added to its `why`."""
         return self.but(why=f"{self.why} {more}".strip())
 
     def __bool__(self) -> bool:
@@ -169,7 +169,7 @@ class Verdict:
 
     @property
     def in_book(self) -> tuple[str, str, str]:
-        """The same, with the address as it is within the book: `bugs/race.html`."""
+        """What to read next, with the address within the book: `bugs/race.html`."""
         if self.page:
             return "Bugs", PAGES[self.page], f"bugs/{self.page}.html"
         if section := self._section():
@@ -206,7 +206,7 @@ class Verdicts(Words):
     def verdict(
         self, name: str, row: str, places: Sequence[Note] = (), **given: Any
     ) -> Verdict:
-        """Make the verdict of a row on exercise `name`.
+        """Make a verdict on exercise `name` from a row of the table.
 
         given: values for the row's placeholders besides `{name}`, and fields of the
         verdict, such as `when`, which take precedence over those of the row.
@@ -224,7 +224,7 @@ common = Verdicts(__file__)  # shared by every kind of exercise
 
 
 def wrapped(text: str, later: str = "  ") -> str:
-    """Indent and wrap `text` for a terminal; the lines after the first by `later`."""
+    """Indent and wrap `text` for a terminal; `later` is the indent of further lines."""
     return textwrap.fill(
         text,
         WIDTH,
@@ -299,7 +299,7 @@ def text(verdict: Verdict) -> str:
 def html_of(verdict: Verdict) -> str:
     """Return a verdict as HTML for a notebook, without a stylesheet.
 
-    Scripts, of `Execution` and of `History`, only add to it where they can run.
+    The scripts of `Execution` and `History` only add to the HTML, where they can run.
     """
     if verdict.state == TO_DO:
         return _short_html(verdict)
@@ -338,7 +338,7 @@ def html_of(verdict: Verdict) -> str:
 
 
 def _short_html(verdict: Verdict) -> str:
-    """Return a verdict on what is still to do in few lines: a lab begins with many.
+    """Return a `TO_DO` verdict as a few lines of HTML; a lab begins with many of them.
 
     The execution is beside the title, and one paragraph, as wide as the notebook, says
     all the rest.

@@ -11,10 +11,10 @@ RESTART = common("restart")["why"]
 
 
 def wait_for(done: Any, name: str, what: str, when: str, *, ended_in: str) -> None:
-    """Wait for an event of a GPU, but not for ever. Raises `Failed` after LONGEST.
+    """Wait for an event of a GPU; raise `Failed` after LONGEST seconds.
 
     done: an event of Numba or PyTorch. what: what is running, such as "The kernel".
-    ended_in: where it ended before, such as "the simulator".
+    ended_in: where the same code ended before, such as "the simulator".
     """
     until = time.monotonic() + LONGEST
     while not done.query():

@@ -2,7 +2,7 @@
 
 Numba compiles in a separate process, because it may be running as a simulator here. The
 process starts in the background when the first kernel is to be compiled, and ends with
-this one. If it hangs or dies, the kernel counts as not compiled.
+this process. If it hangs or dies, the kernel counts as not compiled.
 """
 
 import atexit
@@ -35,10 +35,10 @@ class Outcome:
 
     If it was compiled: `capabilities` are the targets, `doubles` the lines (file,
     number) that compute in float64, `local` those that access local memory, of which a
-    thread takes `local_bytes`; arrays from outside take `constant_bytes`. If it was
-    refused: `error` and `message` are Numba's, `place` is where. If neither: `skipped`
-    says why there is no compiler here, or `unverified` why the existing one did not
-    compile this kernel.
+    thread takes `local_bytes`; arrays from outside the kernel take `constant_bytes`. If
+    it was refused: `error` and `message` are Numba's, `place` is the line. If neither:
+    `skipped` says why there is no compiler here, or `unverified` why the existing one
+    did not compile this kernel.
     """
 
     capabilities: list[tuple[int, int]] = field(default_factory=list)
@@ -93,7 +93,7 @@ class Worker:
         return answer
 
     def ask(self, job: Any) -> Any:
-        """Send a job and wait for its answer. Raises `Gone`."""
+        """Send a job and wait for its answer. Raises `Gone` if none comes."""
         if not self._started:
             hello = self._next(START)
             if not hello["ready"]:
@@ -125,7 +125,7 @@ class Lent(Worker):
         self._open(os.fdopen(jobs, "wb"), os.fdopen(answers, "rb"))
 
     def end(self) -> None:
-        """Release it: it ends when it gets no more jobs."""
+        """Release the process, which ends when it gets no more jobs."""
         with contextlib.suppress(OSError):
             self._jobs.close()
 
@@ -146,7 +146,7 @@ def _started(command: list[str]) -> subprocess.Popen[bytes]:
 _worker: Worker | None = None
 _given_up = ""  # why nothing is compiled any more
 _losses = 0
-_lost = False  # whether the lost one had started, and so can compile
+_lost = False  # whether the last process lost had started, and so can compile
 _lock = threading.RLock()
 
 

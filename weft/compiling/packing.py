@@ -50,7 +50,7 @@ def pack(kernel: Any, args: tuple[Any, ...]) -> Parcel:
 
 
 def declared(kernel: Any) -> list[bytes]:
-    """Return the declared signatures of a kernel or a device function, as types."""
+    """Return a kernel's or device function's declared signatures, as pickled types."""
     try:
         types = [
             meaning.typing_of(kernel).signature_types(one)

@@ -45,7 +45,7 @@ def explain(error: str, message: str) -> Said:
 
 
 def _said(row: str, **told: Any) -> Said:
-    """Return the two texts of a row, filled in."""
+    """Return the two texts of a row, what happened and why, filled in."""
     containers = words.rows["containers"]["why"]
     found = words(row, containers=containers, **told)
     return found["message"], found["why"]
@@ -137,7 +137,7 @@ def _unknown_attribute(name: str, owner: str) -> Said:
 
 
 def _index(verb: str, types: list[str], message: str) -> Said:
-    """Say what is wrong with an index, from the types of array and index."""
+    """Say what is wrong with an index, given the types of the array and the index."""
     owner, index = types[0], types[1]
     many = re.search(r"cannot index array\(\w+, (\d)d.*? with (\d+) indices", message)
     if many:

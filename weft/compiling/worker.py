@@ -50,7 +50,7 @@ def write(stream: IO[bytes], message: Any) -> None:
 
 
 def read(stream: IO[bytes]) -> Any:
-    """Read the next message, or return None at the end of the stream."""
+    """Read the next message; return None at the end of the stream."""
     head = stream.read(8)
     if len(head) < 8:
         return None
@@ -89,7 +89,7 @@ class Compiler:
         self.capabilities = self._choose()
 
     def _choose(self) -> list[tuple[int, int]]:
-        """Return the oldest and newest compute capability that the toolkit supports."""
+        """Return the oldest and the newest compute capability that NVVM supports."""
 
         def nothing(x):  # type: ignore[no-untyped-def]
             x[0] = 1
@@ -130,7 +130,7 @@ class Compiler:
         return str(ptx)
 
     def again(self, lowered: "Lowered | None", capability: tuple[int, int]) -> str:
-        """Return the PTX for another capability; "" if Numba has to start over.
+        """Return the PTX of `lowered` for a capability; "" if Numba must start over.
 
         Numba's output for a kernel is the same for all capabilities that it supports
         here, unless an intrinsic has asked for the capability. NVVM's part takes a
@@ -146,14 +146,14 @@ class Compiler:
         return str(made.decode().strip("\x00").strip())
 
     def _noting(self, ir: Any, **options: Any) -> Any:
-        """Compile Numba's output for a function, and record it."""
+        """Compile Numba's output for a function, and record that output."""
         made = self._compile_ir(ir, **options)
         named = options.get("arch") == arch(self._device.compute_capability)
         self._lowered = (ir, options) if named else None
         return made
 
     def _told(self) -> tuple[int, int] | None:
-        """Tell an intrinsic the capability, and record that it has asked."""
+        """Return the capability to an intrinsic, and record that it has asked."""
         self._depends = True
         found: tuple[int, int] | None = self._target()
         return found
@@ -300,9 +300,9 @@ class Compiler:
 
 
 def where(error: BaseException, files: set[str]) -> tuple[str, int] | None:
-    """Return the file and line that Numba was at, among the learner's `files`.
+    """Return the file, one of the learner's `files`, and the line where Numba was.
 
-    Not all of its errors name them; the frames they passed through do.
+    Not all of Numba's errors name them; the frames that the errors passed through do.
     """
     for file in files:
         said = re.search(rf"{re.escape(file)} \((\d+)\)", str(error))
@@ -332,7 +332,7 @@ def spot(value: Any, files: set[str]) -> tuple[str, int] | None:
 
 
 def working_lines(code: types.CodeType) -> set[int]:
-    """Return the lines with an operator, an element or a float literal."""
+    """Return the lines with an operator, an element access or a float literal."""
     found, line = set(), 0
     for step in dis.get_instructions(code):
         line = (step.positions and step.positions.lineno) or line
@@ -353,8 +353,9 @@ def float64_lines(
 
     `.loc` in PTX says which line the next instructions come from, and for inlined code
     also the line that it was inlined into. The compiler moves a conversion or a sign to
-    unrelated lines, even the `def`: on its own it counts only on the lines `working`. A
-    copy from register to register, as where branches meet again, counts on no line.
+    unrelated lines, even the `def`: alone on a line, these count only on the lines
+    `working`. A copy from register to register, as where branches meet again, counts on
+    no line.
     """
     found: set[tuple[str, int]] = set()
     moved: set[tuple[str, int]] = set()
@@ -375,7 +376,7 @@ def local_lines(ptx: str, files: set[str]) -> set[tuple[str, int]]:
 
 
 def bytes_of(space: str, ptx: str) -> int:
-    """Return a thread's bytes of local memory, or a kernel's of constant memory.
+    """Return a thread's bytes of local memory, or a kernel's bytes of constant memory.
 
     Registers that ptxas spills later add to local memory.
     """
@@ -406,7 +407,7 @@ def instructions(ptx: str, files: set[str]) -> Iterator[tuple[str, tuple[str, in
 
 
 def known_file(path: str, files: set[str]) -> str:
-    """Return the one of `files` that PTX calls `path`, or ''."""
+    """Return the file among `files` that PTX calls `path`, or ''."""
     end = path.replace("\\\\", "\\")
     return next((f for f in files if end == f or end.endswith("/" + f)), "")
 

@@ -40,7 +40,7 @@ def install() -> str:
 def call(folder: Path, *arguments: str) -> tuple[bool, str]:
     """Run the compiler in `folder`; return whether it succeeded, and its output.
 
-    Raises FileNotFoundError if there is none.
+    Raises FileNotFoundError if there is no compiler.
     """
     program = find()
     if program is None:
@@ -77,7 +77,7 @@ def made(source: Source, program: str, folder: Path, other: Verdict) -> None:
 
 
 def built(program: str, folder: Path) -> tuple[bool, str]:
-    """Build `program` in `folder`, under the sanitizers; see `call`."""
+    """Build `program` in `folder`, with the sanitizers; see `call`."""
     (folder / CHANNEL).write_text(Path(__file__).with_name(CHANNEL).read_text("utf-8"))
     (folder / "program.cpp").write_text(program)
     return call(folder, *compiler.SANITIZE, "program.cpp", "-o", "program")

@@ -19,13 +19,14 @@ class CudaCppExercise(Exercise):
     call: `(*inputs, *outputs)` → the kernel's arguments in the order of the prototype:
         these arrays and numbers, and lengths such as `np.int32(x.size)`.
     out: `(*inputs)` → the outputs as they are before the launch, for a kernel that
-        updates them in place. None: float32, with the shape of the spec's, full of NaN.
+        updates them in place. None: float32, with the shape of the spec's outputs, full
+        of NaN.
     full: a size that is run if there is a GPU. Without one, a function that launches is
         called with it too, and its launch has to fit.
     host: the declaration of a function in the same cell that launches the kernel and
         returns a new `at::Tensor`, if the exercise asks for one. Its parameters are
-        `inputs`, in their order: arrays as tensors, Python's numbers as double and
-        int64_t. Its tensors may have any strides.
+        `inputs`, in order: arrays as tensors, Python's numbers as double and int64_t.
+        Its tensors may have any strides.
     refused: `(*inputs)` → description → inputs that do not fit together, which the
         function must refuse. Inputs in host memory and those of another type than
         float32 are always tried.

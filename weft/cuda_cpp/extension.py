@@ -24,7 +24,7 @@ _complaint = re.compile(
 
 
 def possible() -> bool:
-    """Return whether there is a GPU, and everything that compiles an extension."""
+    """Return whether there is a GPU, and everything needed to compile an extension."""
     return device.find().usable and not tools.absent(NEEDED)
 
 
@@ -69,7 +69,7 @@ def built(source: Source) -> Any:
 def judged(exercise: CudaCppExercise, source: Source) -> list[str]:
     """Call the operator with tensors on the GPU. Returns facts; raises `Failed`.
 
-    Uses the exercise's last size and its `full` one, both also with strided tensors,
+    Uses the exercise's last size and its `full` size, each with strided tensors too,
     and tensors that the operator must refuse.
     """
     import torch

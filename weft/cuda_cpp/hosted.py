@@ -2,7 +2,8 @@
 
 The cell is compiled with `torch.h`, a stand-in for PyTorch's C++ headers in which a
 tensor has a device, and a launch runs its threads one after another. The function is
-called with tensors of many kinds; `host.cpp` reports what it launched, and where.
+called with tensors of many kinds; `host.cpp` reports what the function launched, and
+where.
 """
 
 import re
@@ -115,11 +116,11 @@ def prepared(source: Source, folder: Path) -> Source:
 def built_with(
     exercise: CudaCppExercise, source: Source, kernel: str, folder: Path
 ) -> bool:
-    """Build one program that runs the kernel alone, or, called HOST, the function.
+    """Build one program that runs the kernel alone or, if called HOST, the function.
 
-    The headers and the cell take longer than all else, and are compiled only once.
-    kernel: the text of the program that runs the kernel. Returns whether it could be
-    built; where it could not, the two programs one by one tell what the cell lacks.
+    The headers and the cell take longest, and are compiled only once. kernel: the text
+    of the program that runs the kernel. Returns whether it could be built; if not,
+    building the two programs separately tells what the cell lacks.
     """
     fine, _ = compiler.built(program(source.file, exercise.host, kernel), folder)
     if fine:
@@ -128,16 +129,16 @@ def built_with(
 
 
 def inner(text: str) -> str:
-    """Return what a program has after the cell, as a part of another program."""
+    """Return the part of a program after the cell, for use in another program."""
     lines = text.partition("#undef main\n")[2].splitlines()
     rest = "\n".join(line for line in lines if not line.startswith("#include"))
     return f"namespace weft_alone {{\n{rest}\n}}\n".replace("int main(", f"{ALONE}(")
 
 
 def program(file: str, host: str, kernel: str = "") -> str:
-    """Return the text of the program that calls a function with this declaration.
+    """Return the text of the program that calls the function declared by `host`.
 
-    kernel: the text of a program that it is as well, unless it is called HOST.
+    kernel: the text of another program, which this one runs unless its name is HOST.
     """
     name = re.findall(r"(\w+)\(", host)[0]
     lines, called, tensors = [], [], []
@@ -168,11 +169,11 @@ def program(file: str, host: str, kernel: str = "") -> str:
 class Call:
     """One call: the inputs, where they are, and the expected outcome.
 
-    inputs: arrays, whose strides are the tensors', and numbers. devices: that of each
-    input, -1 for host memory. case: has the right results; None for inputs that must be
-    refused. refused: the row of `hosted.toml` for a function that accepts them. of: the
-    name of the input that is special. dry: whether only the launch is judged, so that
-    arrays have a size, but no data, and no thread runs.
+    inputs: arrays, whose strides are the tensors', and numbers. devices: the device of
+    each input, -1 for host memory. case: the case with the right results; None for
+    inputs that must be refused. refused: the row of `hosted.toml` for a function that
+    accepts them. of: the name of the input that is special. dry: whether only the
+    launch is judged, so that arrays have a size, but no data, and no thread runs.
     """
 
     when: str
@@ -256,9 +257,9 @@ def calls(exercise: CudaCppExercise, cases: Sequence[Case]) -> Iterator[Call]:
 
 @dataclass(frozen=True)
 class Launch:
-    """A launch as the stand-in reports it.
+    """A launch, as reported by the stand-in.
 
-    stream: its device and its number there. device: the current one. fits: whether a
+    stream: its device and its number there. device: the current device. fits: whether a
     launch of this size is possible. checked: whether the function checked for an error
     afterwards.
     """
@@ -273,7 +274,7 @@ class Launch:
 
     @property
     def threads(self) -> int:
-        """How many threads there are in all."""
+        """The number of threads of the launch."""
         return int(np.prod(self.grid) * np.prod(self.block))
 
 
@@ -294,7 +295,7 @@ def reported(said: str) -> list[Launch]:
 
 @dataclass(frozen=True)
 class Result:
-    """The tensor that a call has returned, and the inputs after it."""
+    """The tensor that a call has returned, and the inputs after the call."""
 
     value: Array
     device: int
@@ -303,7 +304,7 @@ class Result:
 
 
 def result_of(ran: programs.Ran, call: Call) -> Result:
-    """Return what the program wrote, if the function has raised no error."""
+    """Return the result that the program wrote. The function must have returned."""
     head, value, *rest = ran.results
     kind, device, shares, *shape = map(int, head)
     arrays = [a for a in call.inputs if isinstance(a, np.ndarray)]
@@ -315,7 +316,7 @@ def result_of(ran: programs.Ran, call: Call) -> Result:
 
 @dataclass(frozen=True)
 class Called:
-    """One call of the function that has been made, to be checked."""
+    """A call of the function that has been made and is to be checked."""
 
     exercise: CudaCppExercise
     source: Source
@@ -381,7 +382,7 @@ class Called:
             raise Failed(found.but(when=self.call.when, places=places))
 
     def unfit(self, launch: Launch) -> Failed:
-        """Return the verdict on a launch that CUDA refuses."""
+        """Return the failure for a launch that CUDA refuses."""
         count = self.wanted.size
         blocks, each = int(np.prod(launch.grid)), int(np.prod(launch.block))
         if 0 in launch.grid:
@@ -409,7 +410,7 @@ class Called:
         return Judge(self.source, launched, {}, False, 0.0).stopped()
 
     def values(self, result: Result) -> None:
-        """Compare what was returned with what should have been."""
+        """Check the tensor that was returned, and that the inputs are unchanged."""
         wanted = self.wanted
         arrays = [a for a in self.call.inputs if isinstance(a, np.ndarray)]
         if result.shares:
@@ -459,7 +460,7 @@ class Called:
 
     @property
     def returns(self) -> list[Note]:
-        """The last line with a `return` of something."""
+        """The last line that returns a value."""
         return self._lines("return ")[-1:]
 
     def _lines(self, *sought: str) -> list[Note]:
@@ -474,7 +475,7 @@ class Called:
 
 
 def shown(size: tuple[int, ...], what: str) -> str:
-    """Write how many blocks or threads there are: `1 block`, `16 × 32 threads`."""
+    """Format a number of blocks or threads: `1 block`, `16 × 32 threads`."""
     while size[-1] == 1 and len(size) > 1:
         size = size[:-1]
     return f"{' × '.join(f'{n:,}' for n in size)} {what}{'s' * (size != (1,))}"
@@ -483,7 +484,7 @@ def shown(size: tuple[int, ...], what: str) -> str:
 def judged(
     exercise: CudaCppExercise, source: Source, cases: Sequence[Case], folder: Path
 ) -> str:
-    """Call the function in all ways. Returns a fact; raises `Failed`.
+    """Make and check all calls of the function. Returns a fact; raises `Failed`.
 
     folder: where the cell was compiled, perhaps with the function's program.
     """
@@ -515,8 +516,8 @@ def judged(
 def judge_full_size(exercise: CudaCppExercise, made: Callable[[Call], Called]) -> None:
     """Judge the launch for the size of a GPU. Raises `Failed`.
 
-    Its threads run only if they are fewer than the elements, for then each may take
-    several. made: makes a call.
+    Its threads run only if there are fewer of them than elements, because each may then
+    take several. made: makes a call.
     """
     case = exercise.case(exercise.full)
     devices = (0,) * len(case.inputs)

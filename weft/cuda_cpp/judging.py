@@ -1,4 +1,4 @@
-"""Check what the threads of a kernel did: where they went, and what they wrote."""
+"""Check what a kernel's threads did: what they accessed, and what they wrote."""
 
 import re
 from dataclasses import dataclass
@@ -25,10 +25,10 @@ words = Verdicts(__file__)
 
 @dataclass(frozen=True)
 class Judge:
-    """Checks one launch: `launched` against what the spec expects of the outputs.
+    """Checks one launch: compares `launched` with the outputs that the spec expects.
 
     outputs: the arrays that the kernel must write, by name, with their expected values.
-    in_place: whether it must update their contents.
+    in_place: whether the kernel must update their contents.
     """
 
     source: Source
@@ -61,9 +61,9 @@ class Judge:
     # While it ran
 
     def stopped(self) -> Verdict | None:
-        """Return the verdict on what ended the program, or None.
+        """Return the verdict on the error that ended the program, or None.
 
-        That is an access outside the arrays, or another report of a sanitizer.
+        The error is an access outside the arrays, or another that a sanitizer reports.
         """
         ran = self.launched.ran
         found = self._outside()
@@ -124,7 +124,7 @@ class Judge:
         )
 
     def in_any_order(self, left: Left) -> Verdict | None:
-        """Return the verdict on an element that depends on the order of threads."""
+        """Return the verdict on an element that depends on the threads' order."""
         both = np.isnan(left.after) & np.isnan(left.alone)
         at = np.flatnonzero((left.after != left.alone) & ~both)
         return self._worded("order", left, int(at[0])) if len(at) else None
@@ -191,12 +191,12 @@ class Judge:
         return [(self.source.place(n), "") for n in lines[:4]]
 
     def name(self, rank: int) -> str:
-        """Name a thread of the launch, as in a sentence."""
+        """Return the name of a thread of the launch, for use in a sentence."""
         block, thread = self.launch.index(rank)
         return f"thread {named(thread)} of block {named(block)}"
 
     def _worded(self, row: str, left: Left, index: int, **told: Any) -> Verdict:
-        """Return the verdict with the text of a row, on an element of an array."""
+        """Return the verdict on an element of an array, worded by `row`."""
         told |= {
             "array": left.name,
             "index": index,
@@ -206,13 +206,13 @@ class Judge:
         return words.verdict(self.source.name, row, self.stores, **told)
 
     def _of(self, found: Verdict, rank: int) -> Verdict:
-        """Return the verdict with the indices of a thread."""
+        """Return the verdict with the indices of the thread of this rank."""
         block, thread = self.launch.index(rank)
         return found.but(thread=thread, block=block)
 
 
 def _nearest(said: str, address: int) -> tuple[str, int, int]:
-    """Return the array nearest to an address, the index there, and its length."""
+    """Return the array nearest to `address`, the address's index, and the length."""
     arrays = [
         (name, int(at, 16), int(size), int(count))
         for name, at, size, count in _array.findall(said)

@@ -26,7 +26,7 @@ _complaint = re.compile(
 
 
 def _core() -> Any:
-    """Return NVIDIA's `cuda.core`, which older versions keep elsewhere."""
+    """Return NVIDIA's `cuda.core`, which older versions have in another module."""
     import cuda.core as core
 
     if not hasattr(core, "Program"):
@@ -47,13 +47,13 @@ def has_nvrtc() -> bool:
 
 
 def arch() -> str:
-    """Return the architecture to compile for here, such as `sm_90`."""
+    """Return the architecture to compile for on this machine, such as `sm_90`."""
     gpu = device.find()
     return gpu.sm if gpu.usable else OLDEST
 
 
 def compiled(source: Source) -> Any:
-    """Compile with NVRTC; return the machine code. Raises `Failed`."""
+    """Compile with NVRTC; return the machine code. Raises `Failed` if NVRTC refuses."""
     core = _core()
     options = core.ProgramOptions(arch=arch(), name=source.file)
     try:
@@ -73,7 +73,7 @@ def _refused(source: Source, said: str) -> Verdict:
 
 
 def full_size(exercise: CudaCppExercise, code: Any) -> list[str]:
-    """Launch on the GPU and compare. Returns facts; raises `Failed`.
+    """Launch on the GPU and compare the results. Returns facts; raises `Failed`.
 
     code: the result of `compiled`.
     """

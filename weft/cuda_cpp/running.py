@@ -50,12 +50,12 @@ def _sizes(part: Any) -> Size:
 
 @dataclass(frozen=True)
 class Left:
-    """The effect of a launch on one array, with its elements in one dimension.
+    """The effect of a launch on one array, flattened to one dimension.
 
-    before: its elements before the launch. after: those after all threads have run, the
+    before: the elements before the launch. after: those after all threads have run, the
     last block first. alone: what each element becomes if every thread works alone, on
-    the contents before the launch. writer, other: ranks of two threads that write the
-    element, -1 if there is none.
+    the contents before the launch. writer, other: for each element, the ranks of two
+    threads that write it, -1 for none.
     """
 
     name: str
@@ -70,7 +70,7 @@ class Left:
 class Launched:
     """The outcome of a run, and its effect on each array, by name, if it completed.
 
-    rank: of the thread that ran last.
+    rank: that of the thread that ran last.
     """
 
     ran: running.Ran
@@ -85,7 +85,7 @@ def names_of(prototype: str) -> list[str]:
 
 
 def program(file: str, prototype: str, arguments: Sequence[Any]) -> str:
-    """Return the text of the program for such arguments; `file` is the learner's."""
+    """Return the program's text for arguments of these types. file: the learner's."""
     names, lines = names_of(prototype), []
     for name, value in zip(names, arguments, strict=True):
         kind = driver.TYPES[value.dtype.str[1:]]
@@ -109,7 +109,7 @@ def program(file: str, prototype: str, arguments: Sequence[Any]) -> str:
 def run(
     folder: Path, prototype: str, launch: Launch, arguments: Sequence[Any]
 ) -> Launched:
-    """Run `program` in `folder` on these arguments: arrays, and NumPy's numbers."""
+    """Run the program in `folder` on `arguments`: arrays and NumPy numbers."""
     flat = [v.ravel() if isinstance(v, np.ndarray) else v for v in arguments]
     data = struct.pack("=6I", *launch.grid, *launch.block) + driver.packed(flat)
     where = folder / "where"
@@ -125,7 +125,7 @@ def run(
 
 
 def _left(arrays: dict[str, Array], ran: running.Ran) -> dict[str, Left]:
-    """Return what the program wrote about each array."""
+    """Return the effect on each array, by name, that the program reported."""
     after, notes = ran.results[: len(arrays)], ran.results[len(arrays) :]
     return {
         name: Left(name, before.ravel(), after[k], *notes[3 * k : 3 * k + 3])

@@ -3,7 +3,7 @@
 The driver is called through ctypes, which is fast, and possible before Numba is
 imported.
 
-The numbers of the driver's answers and attributes: CUDA Driver API, `cuda.h`.
+Source of the numbers of the driver's answers and attributes: CUDA Driver API, `cuda.h`.
 """
 
 import ctypes
@@ -41,9 +41,9 @@ class Device:
 
     usable: whether kernels run on a GPU here. If not, `why` says in a few words what is
     missing and `advice` what to do; what is known about the GPU is still filled in.
-    unasked: whether a setting excludes the GPU. no_driver: whether nothing of NVIDIA's
-    is installed. memory and l2 are in bytes; cuda is the version that the driver
-    supports, count the number of GPUs that it shows.
+    unasked: whether a setting excludes the GPU. no_driver: whether NVIDIA's driver is
+    missing, except on macOS. memory and l2 are in bytes; cuda is the version that the
+    driver supports, count the number of GPUs that it shows.
     """
 
     usable: bool
@@ -60,7 +60,7 @@ class Device:
     count: int = 1
 
     def without(self, why: str, advice: str) -> "Device":
-        """Return the same GPU as unusable, for a reason."""
+        """Return the same GPU, marked unusable, with the reason and advice."""
         return replace(self, usable=False, why=why, advice=advice)
 
     @property
@@ -75,7 +75,7 @@ class Device:
 
     @property
     def line(self) -> str:
-        """One line: the GPU, or the simulator and why."""
+        """One line that names the GPU, or the simulator and the reason for it."""
         if self.usable:
             return f"{self.name} ({self.sm}, {self.sms} SMs)"
         return f"simulator ({self.why})"
@@ -130,7 +130,7 @@ def _find(
 def ask_driver(
     load: Callable[[], Any] | None = None, environ: Mapping[str, str] = os.environ
 ) -> Device:
-    """Return what the driver reports about the first GPU, whatever else there is."""
+    """Return what the driver reports about the first GPU; check nothing else."""
     try:
         cuda = (load or load_driver)()
     except OSError:
@@ -149,7 +149,7 @@ def ask_driver(
 
 
 def _first_gpu(cuda: Any, supports: tuple[int, int]) -> Device:
-    """Return GPU 0, as unusable if it is older than the labs support."""
+    """Return GPU 0, marked unusable if it is too old for the labs."""
     handle = ctypes.c_int(0)
     cuda.cuDeviceGet(ctypes.byref(handle), 0)
     name = ctypes.create_string_buffer(128)
@@ -259,7 +259,7 @@ def _refusal(answer: int, environ: Mapping[str, str]) -> tuple[str, str]:
 
 
 def _int(function: Any, *arguments: Any) -> int:
-    """Call a driver function that writes an int to its first argument; return it."""
+    """Call a driver function that writes an int; return the int, or 0 on error."""
     value = ctypes.c_int(0)
     return 0 if function(ctypes.byref(value), *arguments) else value.value
 

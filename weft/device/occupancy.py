@@ -33,7 +33,8 @@ class Limits:
 def _limits(blocks: int, warps: int, shared: int, old: bool = False) -> Limits:
     """Return the limits of an SM with `shared` KiB of shared memory.
 
-    From compute capability 8.0 on, the driver reserves 1 KiB per block.
+    old: whether the compute capability is below 8.0, from which on the driver reserves
+    1 KiB per block.
     """
     reserved = 0 if old else 1024
     piece = 256 if old else 128
@@ -58,8 +59,8 @@ LIMITS = {
 class Occupancy:
     """Resident blocks and warps of an SM, and what limits them.
 
-    `allowed` has, for each resource, how many blocks it would allow; `limited_by` names
-    those that allow the fewest.
+    allowed: for each resource, how many blocks it would allow. limited_by: the
+    resources that allow the fewest.
     """
 
     blocks: int
@@ -72,7 +73,7 @@ class Occupancy:
 def occupancy(
     capability: tuple[int, int], threads: int, registers: int, shared: int = 0
 ) -> Occupancy:
-    """Return how many blocks an SM holds at once.
+    """Return how many of a kernel's blocks an SM holds at once, and what limits them.
 
     threads: per block; registers: per thread; shared: bytes per block, static and
     dynamic. Raises ValueError for a capability that is not in LIMITS.

@@ -89,7 +89,7 @@ def of_this_machine(again: bool = False) -> Ceilings:
 
 
 def _from_json(entry: object) -> Ceilings | None:
-    """Return the ceilings from an entry of the file; None if it is not one of ours."""
+    """Return the ceilings from an entry of the file; None if the entry is invalid."""
     if not isinstance(entry, dict):
         return None
     try:
@@ -155,7 +155,7 @@ def _measure_cpu() -> tuple[float, float, float, str]:
 
 
 def _seconds(function: Callable[[], Any]) -> float:
-    """Return the median of 7 wall-clock times, after one call to warm up."""
+    """Return the median time of 7 calls, in seconds, after one call to warm up."""
     function()
     times = []
     for _ in range(7):

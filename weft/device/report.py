@@ -104,7 +104,7 @@ def examine(
     versions: Mapping[str, str] | None = None,
     which: tools.Which = shutil.which,
 ) -> Report:
-    """Examine this machine. The arguments after measure replace parts of it."""
+    """Examine this machine. The arguments after `measure` replace parts of it."""
     gpu = gpu or find()
     found = {p: installed.of(p) for p in PACKAGES} if versions is None else versions
     items = [
@@ -188,7 +188,7 @@ def _capabilities(gpu: Device) -> list[Item]:
 
 
 def _labs(gpu: Device) -> list[Item]:
-    """Return a line on the labs that this GPU cannot run and why; none if it can."""
+    """Return a line on the labs that this GPU cannot run, and why; [] if none."""
     if not gpu.usable:
         return []
     found = needs.unmet(chapters.names(), gpu)
@@ -239,7 +239,7 @@ def _absent(package: str, gpu: Device) -> Item:
 
 
 def _tools(gpu: Device, which: tools.Which) -> list[Item]:
-    """Return a line for each tool that is missing here, and what needs it."""
+    """Return a line for each tool that is missing here, with the labs that need it."""
     return [
         Item(
             one.tool.name,

@@ -1,4 +1,4 @@
-"""Find the parts of CUDA that Numba compiles kernels with.
+"""Find the parts of CUDA with which Numba compiles kernels.
 
 Numba-CUDA needs NVRTC, NVVM and NVVM's libdevice. It looks for them through
 cuda-pathfinder: in wheels, in a Conda environment, in `CUDA_PATH` or `CUDA_HOME`, and

@@ -1,7 +1,7 @@
 """Programs, headers and packages that labs need but that are not installed with them.
 
-`tools.toml` has a row for each. Which labs need one is in their `lesson.toml`: `tools`
-lists what a lab always needs, `gpu_tools` what it needs on a GPU.
+`tools.toml` has a row for each. A lab's `lesson.toml` lists those that it needs: in
+`tools` those it always needs, in `gpu_tools` those it needs on a GPU.
 """
 
 import importlib.metadata
@@ -23,11 +23,12 @@ Which = Callable[[str], str | None]
 
 @dataclass(frozen=True)
 class Tool:
-    """A row of `tools.toml`; it is here if any `program`, or all of the others are.
+    """A row of `tools.toml`: a tool, and how to recognise that a machine has it.
 
-    package: contains the programs, which then need not be on the path. stops: whether a
-    lab that needs the tool ends with an error without it; if not, part of the lab is
-    skipped. beside: a tool without which this one is not needed either.
+    program, package: any one is enough; the packages contain the programs, which then
+    need not be on the path. header, module: all are needed. stops: whether a lab that
+    needs the tool ends with an error without it; if not, part of the lab is skipped.
+    beside: a tool without which this one is not needed either.
     """
 
     name: str
@@ -41,7 +42,7 @@ class Tool:
     beside: str = ""
 
     def is_here(self, which: Which = shutil.which) -> bool:
-        """Return whether this machine has it. which: finds a program."""
+        """Return whether this machine has the tool. which: finds a program."""
         if self.program:
             return any(map(which, self.program)) or any(map(installed, self.package))
         if self.header:
@@ -61,7 +62,7 @@ def installed(package: str) -> bool:
 def headers() -> Path:
     """Return the folder of Python's own headers, where Triton looks for them.
 
-    Debian's scheme for local packages names a different one.
+    Debian's scheme for local packages names a different folder.
     """
     scheme = "posix_prefix" if os.name == "posix" else sysconfig.get_default_scheme()
     return Path(sysconfig.get_path("include", scheme))
@@ -89,7 +90,7 @@ class Missing:
     labs: tuple[str, ...]
 
     def __str__(self) -> str:
-        """Return a clause: which labs need it, what for, and how to install it."""
+        """Return a clause: which labs need the tool, for what, how to install it."""
         numbers = joined(name.split("_")[0] for name in self.labs)
         need = f"labs {numbers} need" if len(self.labs) > 1 else f"lab {numbers} needs"
         what = "" if self.tool.stops else " for a part that is otherwise left out"
@@ -106,7 +107,7 @@ def of_lab(lab: str, on_gpu: bool) -> list[str]:
 def missing(
     labs: Iterable[str], on_gpu: bool, which: Which = shutil.which
 ) -> list[Missing]:
-    """Return what these labs need and this machine lacks, as they run here.
+    """Return the tools that these labs need and this machine lacks.
 
     on_gpu: whether their kernels run on a GPU. which: finds a program.
     """
@@ -118,7 +119,7 @@ def missing(
 
 
 def absent(names: Iterable[str], which: Which = shutil.which) -> list[Tool]:
-    """Return which of these tools are missing, and would be useful here."""
+    """Return those of the named tools that are missing and would be useful here."""
     asked = set(names)
     return [
         tool

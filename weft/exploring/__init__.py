@@ -1,4 +1,4 @@
-"""Figures to play with: those of the book, in a notebook, and of your own kernel.
+"""Interactive figures: those of the book, in a notebook, and of your own kernel.
 
     from weft import explore
     from weft.exploring import figure
@@ -44,7 +44,7 @@ def explore(kernel: Any) -> "Explorer":
 class Explorer:
     """A kernel to explore, before its launch.
 
-    Displayed without a launch, it shows the one at which its last check stopped.
+    Displayed without a launch, it shows the launch at which its last check stopped.
     """
 
     def __init__(self, kernel: Any) -> None:
@@ -53,7 +53,8 @@ class Explorer:
     def stopped(self) -> Any:
         """Show the launch at which the kernel's last check stopped.
 
-        Returns None if there is none, or if the current kernel cannot run on its data.
+        Returns None if there is none, or if the current kernel cannot run on that
+        launch's data.
         """
         from weft.kernels.trial import last_stopped
         from weft.simulator import Fault
@@ -117,9 +118,10 @@ def _shown(
     controls: dict[str, tuple[Any, ...]] | None = None,
     again: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
 ) -> Any:
-    """Return the widget, or a report if there are no widgets.
+    """Return figure `name` as a widget, or as a report if there are no widgets.
 
-    controls: what can be chosen. again: returns the figure's state for a choice.
+    controls: the values to choose from, by name. again: returns the figure's state for
+    a choice.
     """
     report = Report(name, state)
     try:

@@ -30,7 +30,7 @@ def state_of(trace: Trace, function: Any) -> dict[str, Any]:
 
 
 def _first(accesses: list[dict[str, Any]]) -> int:
-    """Return which access to show first: the one with the largest excess cost."""
+    """Return the index of the access with the largest excess cost, shown first."""
     over = [a["requests"] * (a["per"] - a["ideal"]) for a in accesses]
     return over.index(max(over)) if over else 0
 
@@ -56,7 +56,7 @@ def _base(trace: Trace, line: Line) -> int:
 
 
 def _requests(trace: Trace, rows: Columns, base: int) -> list[dict[str, Any]]:
-    """Return the first requests of the accesses `rows`, addresses from `base` on."""
+    """Return the first requests of the accesses `rows`, with addresses from `base`."""
     found = grouped(trace, rows, np.zeros_like(rows))
     order = np.lexsort((trace.thread[found.rows], found.request))
     rows, request, time = (c[order] for c in (found.rows, found.request, found.time))

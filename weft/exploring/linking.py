@@ -19,7 +19,7 @@ _default = re.compile(r"^export default ", re.M)
 
 
 def names() -> list[str]:
-    """Return the names of the figures: the modules that export a default."""
+    """Return the names of the figures: the modules with a default export."""
     return sorted(
         path.stem
         for path in FOLDER.glob("*.js")

@@ -16,7 +16,7 @@ MOST_SAVED = 6  # requests per access that a saved notebook keeps
 
 @dataclass(frozen=True)
 class Report:
-    """Figure `name` in a state; for a kernel's accesses, a table by line."""
+    """Figure `name` in a state, as text; a kernel's accesses as a table by line."""
 
     name: str
     state: dict[str, Any]
@@ -67,10 +67,10 @@ def _unit(access: dict[str, Any]) -> str:
 
 
 def place(name: str, state: dict[str, Any], label: str, meanwhile: str) -> str:
-    """Return the HTML element for figure `name`; `meanwhile` is its HTML until then.
+    """Return the HTML element for figure `name`.
 
-    In the book `figures/load.js` activates it. Elsewhere, where no script runs, its
-    content stays: a still picture, or a table.
+    In the book `figures/load.js` activates it. Until then, and wherever no script runs,
+    it shows the HTML `meanwhile`: a still picture, or a table.
     """
     data = json.dumps(state, separators=(",", ":")).replace("</", "<\\/")
     return (
@@ -106,7 +106,7 @@ def choose(*values: Any) -> Choice:
 
 
 def named(function: Any, config: Any, args: Any) -> dict[str, Choice]:
-    """Return the choices of a launch by the name of what each first replaces."""
+    """Return a launch's choices, by the name of the first value that each replaces."""
     found: dict[str, Choice] = {}
     parts = config if isinstance(config, tuple) else (config,)
     places: list[tuple[str, Any]] = []
@@ -124,7 +124,7 @@ def named(function: Any, config: Any, args: Any) -> dict[str, Choice]:
 
 
 def settled(value: Any, chosen: dict[Choice, Any]) -> Any:
-    """Replace choices by the chosen values, or by their first values."""
+    """Replace the choices in `value` by the chosen values, or by their first values."""
     if isinstance(value, Choice):
         return chosen.get(value, value.values[0])
     if isinstance(value, tuple):
@@ -133,5 +133,5 @@ def settled(value: Any, chosen: dict[Choice, Any]) -> Any:
 
 
 def copied(args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Copy the arguments, for launches to come."""
+    """Copy the arguments, for later launches."""
     return tuple(a.copy() if isinstance(a, np.ndarray) else a for a in args)

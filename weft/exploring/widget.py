@@ -40,7 +40,7 @@ class Figure(anywidget.AnyWidget):
 
 
 class Controlled(ipywidgets.VBox):  # type: ignore[misc]
-    """A figure below the controls of what it shows.
+    """A figure below controls that change what it shows.
 
     again: returns the figure's state for the values of the controls.
     """

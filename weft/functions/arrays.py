@@ -17,7 +17,7 @@ from weft.functions.wording import a_float, a_string, another_value, brief, in_c
 
 
 def compare(exercise: FunctionExercise, call: str, got: Any, wanted: Any) -> None:
-    """Raise `Failed` unless `got` is `wanted`. Tensors are compared as arrays."""
+    """Raise `Failed` unless `got` matches `wanted`. Tensors are compared as arrays."""
     got, wanted = as_array(got), as_array(wanted)
     if is_tree(wanted):
         compare_trees(exercise, call, got, wanted)
@@ -55,7 +55,7 @@ def compare_arrays(
 
 
 def held(value: Any) -> Array:
-    """Return `value` as an array; of objects if NumPy cannot hold it."""
+    """Return `value` as an array; its dtype is object if NumPy cannot hold `value`."""
     try:
         place = isinstance(value, ctypes._SimpleCData)  # NumPy would read its contents
         return np.asarray(None if place else value)
@@ -76,9 +76,10 @@ def another_kind(
 
 
 def one_by_one(found: Array, aim: Array, tolerance: float) -> Difference | None:
-    """Return the first difference, each number judged only by its own size.
+    """Return the first difference, or None; judge each number only by its own size.
 
-    For values of different kinds, where a small one counts even beside a large one.
+    This suits values of different kinds, where a small one counts even beside a large
+    one.
     """
     for index in np.flatnonzero(aim):
         wrong = difference(found[index, None], aim[index, None], tolerance)

@@ -10,14 +10,14 @@ from weft.checking.exercise import Exercise
 
 @dataclass(frozen=True, kw_only=True)
 class FunctionExercise(Exercise):
-    """A plain function, whose return value is compared with its spec's.
+    """A plain function, whose return value is compared with the spec's.
 
     inputs: its argument tuples, or `(rng)` → argument tuples.
     because: for a function that answers questions or returns a number, `(*arguments,
         answer)` → why this answer is wrong, "" if that is unknown. The verdict on a
         wrong text does not say what would be right; that on a number does. For
         questions `weft.lesson.answers` provides it, with spec and inputs.
-    without: what it may not call: modules such as "numpy.fft" or functions such as
+    without: what it must not call: modules such as "numpy.fft" or functions such as
         "math.gcd", or "layouts.coalesce" from one of the chapter's modules. It may
         never call its spec.
     same: `(got, wanted)` → "" if they count as the same, or the reason why not; by
@@ -51,7 +51,7 @@ class FunctionExercise(Exercise):
             yield from filter(self._takes, unseen_arguments(listed, seed))
 
     def _takes(self, arguments: tuple[Any, ...]) -> bool:
-        """Return whether the spec has a value for these arguments."""
+        """Return whether the spec accepts these arguments."""
         try:
             self.spec(*copies(arguments))
         except Exception:  # whatever it raises for arguments that do not fit

@@ -32,9 +32,9 @@ MANY = 3  # from this many arguments on, a verdict gives their names
 
 
 class Watch:
-    """Supervises the calls of one check; here, of functions only.
+    """Supervises the calls of one check; this base class does not watch kernels.
 
-    name: the exercise's.
+    name: the exercise's name.
     """
 
     def __init__(self, name: str) -> None:
@@ -44,10 +44,10 @@ class Watch:
     def call(
         self, call: str, raised_at: RaisedAt, explain: Callable[[Exception], Verdict]
     ) -> Iterator[None]:
-        """Turn what a call raises into a verdict. Raises `Failed`.
+        """Turn an exception that a call raises into a verdict. Raises `Failed`.
 
-        call: how the verdict names it. raised_at: returns the learner's lines that an
-        error came through. explain: returns the verdict on an exception.
+        call: the call, as the verdict names it. raised_at: returns the learner's lines
+        that an error came through. explain: returns the verdict on an exception.
         """
         try:
             yield
@@ -82,7 +82,7 @@ def judged(
 
 
 def refuse_other(exercise: FunctionExercise) -> None:
-    """Raise `Failed` for anything but a function of the learner's."""
+    """Raise `Failed` unless a plain function of the learner's own is to be checked."""
     function, name = exercise.written_by_learner, exercise.name
     if belongs(function, exercise.without):
         module = chapters.plain(function.__module__)
@@ -123,7 +123,7 @@ def judge(
 
 
 def written(function: FunctionType, args: tuple[Any, ...]) -> list[str]:
-    """Format the arguments of a call; several are named after their parameters."""
+    """Format the arguments of a call; from MANY on, name each after its parameter."""
     code = inspect.unwrap(function).__code__
     shown = [brief(a) for a in args]
     if len(args) < MANY or len(args) != code.co_argcount:
@@ -150,7 +150,7 @@ def explained(
     wanted: Any,
     verdict: Verdict,
 ) -> Verdict:
-    """Add to the verdict the exercise's own reason, and the `return` reached."""
+    """Return the verdict with the exercise's own reason, and the `return` reached."""
     number = is_number(got) and (verdict.kind != "type" or got != wanted)
     wrong = verdict.kind in ("wrong-value", "answer")
     asked = number or (wrong and got is not None)

@@ -12,7 +12,7 @@ from weft.functions.wording import a_float, a_string, another_value, brief
 
 
 def compare(exercise: FunctionExercise, call: str, got: Any, wanted: Any) -> None:
-    """Raise `Failed` unless `got` is `wanted`, which is plain."""
+    """Raise `Failed` unless `got` agrees with `wanted`, a plain value."""
     aim = block(wanted)
     if aim is None and plain.is_tree(wanted):
         compare_trees(exercise, call, got, wanted)
@@ -25,7 +25,7 @@ def compare(exercise: FunctionExercise, call: str, got: Any, wanted: Any) -> Non
 def compare_objects(
     exercise: FunctionExercise, call: str, got: Any, wanted: Any
 ) -> None:
-    """Compare values that are neither numbers nor texts: None. Raises `Failed`."""
+    """Compare values other than numbers and texts, such as None. Raises `Failed`."""
     if got is not wanted:
         message = another_value(call, brief(got), brief(wanted))
         places = returns(exercise.written_by_learner)

@@ -1,4 +1,4 @@
-"""Checks of plain functions: the things they take, and their single stage."""
+"""Checks of plain functions: which objects they accept, and their single stage."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -37,7 +37,7 @@ def cases(exercise: FunctionExercise) -> Iterator[Case]:
 
 
 class Launching(Watch):
-    """Watches the kernels that a function launches; a hazard is a verdict, too."""
+    """Watches the kernels that a function launches; a hazard in one fails the check."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name)

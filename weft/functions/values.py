@@ -1,7 +1,7 @@
 """Compare what a plain function returns with what its spec returns.
 
-Plain values are compared without NumPy, which a page of the book does not have. It is
-imported only for an array, a tensor, or a NumPy number.
+Plain values are compared without NumPy, which a page of the book does not have. NumPy
+is imported only for an array, a tensor, or a NumPy number.
 """
 
 from numbers import Real
@@ -15,7 +15,7 @@ from weft.functions.wording import in_ctypes, wrong_answer
 
 
 def compare(exercise: FunctionExercise, call: str, got: Any, wanted: Any) -> None:
-    """Raise `Failed` unless `got` is what the spec returns.
+    """Raise `Failed` unless `got` agrees with `wanted`, the spec's result.
 
     call: the call as it appears in the verdict.
     """
@@ -45,7 +45,7 @@ def compare(exercise: FunctionExercise, call: str, got: Any, wanted: Any) -> Non
 
 
 def is_in_ctypes(value: Any) -> bool:
-    """Return whether a value is a number of ctypes."""
+    """Return whether a value is a ctypes number."""
     return type(value).__module__ == "ctypes" and hasattr(value, "value")
 
 

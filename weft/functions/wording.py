@@ -54,7 +54,7 @@ def another_value(call: str, got: Any, wanted: Any) -> str:
 def wrong_answer(
     exercise: FunctionExercise, call: str, got: Any, reason: str
 ) -> Verdict:
-    """Return the verdict on an answer whose reason the exercise gives."""
+    """Return the verdict on a wrong answer. reason: why it is wrong."""
     said = "nothing" if got is None else brief(got)
     message = f"{call} returns {said}."
     places = returns(exercise.written_by_learner)
@@ -62,7 +62,7 @@ def wrong_answer(
 
 
 def brief(value: Any) -> str:
-    """Format an argument so that it fits into a sentence."""
+    """Format a value briefly enough for a sentence."""
     if is_array(value):
         if value.size <= 4:
             return f"{value.tolist()}"

@@ -1,7 +1,7 @@
 """The entry point of every check in a page: `judge(source, exercise)`, with plain data.
 
-The code that judges is the code that a lab runs. A page differs in where the exercise
-comes from, which is JSON that the book's build has written, and in its messages on code
+The code that judges is the code that a lab runs. A page differs in the source of the
+exercise, which is JSON that the book's build has written, and in its messages on code
 that Python cannot compile, or that fails before there is a function.
 """
 
@@ -41,9 +41,9 @@ Room = Callable[[Mapping[str, Any], Mapping[str, Any]], list[str]]
 def judge(source: str, exercise: Mapping[str, Any]) -> Data:
     """Check the source that a reader wrote; return the verdict as plain data.
 
-    exercise: as the book's build has written it; `kind` says which room judges. Returns
-    the keys of `as_data`, and `printed`: what the code has printed. An error in the
-    check itself is raised.
+    exercise: as the book's build has written it; its `kind` names the room that judges.
+    Returns the keys of `as_data`, and `printed`: what the code has printed. An error in
+    the check itself is raised.
     """
     with redirect_stdout(Printed()) as printed:
         verdict = verdict_on(source, exercise)
@@ -142,7 +142,7 @@ def given(exercise: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def code_of_the_lab(exercise: Mapping[str, Any], scope: dict[str, Any]) -> None:
-    """Run the lab's own functions that it provides as source."""
+    """Define, in `scope`, the lab's own functions that are given as source."""
     source = exercise["code"]
     lines = source.splitlines(keepends=True)
     linecache.cache[GIVEN] = (len(source), None, lines, GIVEN)
@@ -178,7 +178,7 @@ def places_of(error: BaseException) -> list[Note]:
 
 
 def in_words_of_a_page(verdict: Verdict) -> Verdict:
-    """Return a verdict without wording that is about cells."""
+    """Return the verdict without wording about cells."""
     if verdict.kind != "begin":
         return verdict
     return verdict.but(
@@ -252,7 +252,7 @@ def kernels(scope: Mapping[str, Any], exercise: Mapping[str, Any]) -> list[str]:
 
 
 def with_kernels() -> Room:
-    """Install our NumPy and Numba, before code imports them; return the room."""
+    """Install our NumPy and Numba before other code imports them; return the room."""
     numpy: Any = import_module("weft.in_page.numpy.modules")
     numpy.provide()
     simulator: Any = import_module("weft.simulator")  # its modules import NumPy
@@ -268,10 +268,10 @@ ROOMS: dict[str, Callable[[], Room]] = {
 
 
 def read_files() -> None:
-    """Read everything that a Python without files will need.
+    """Read everything that Python will need where it has no files.
 
-    These are the tables of the loaded modules, and the source of functions that kernels
-    call.
+    These are the tables of the loaded modules, and the source of the functions that
+    kernels call.
     """
     for name in modules():
         module = sys.modules[name]
@@ -285,5 +285,5 @@ def read_files() -> None:
 
 
 def modules() -> list[str]:
-    """Return the loaded modules of this package: what a page needs of it."""
+    """Return the names of this package's loaded modules: those that a page needs."""
     return sorted(name for name in sys.modules if name.partition(".")[0] == "weft")

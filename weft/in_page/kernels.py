@@ -29,8 +29,8 @@ SUSPICIOUS, PATIENCE, MOST = 5_000, 10_000, 500_000
 class PageExercise(KernelExercise):
     """A kernel with the cases that the build has made.
 
-    made: the cases by `key_of`. launches: the grid and the block of each size, by the
-    same key. data: the seed for data that no size lists.
+    made: the cases, by `key_of`. launches: the grid and the block, by constants and
+    size. data: the seed for the data of the unlisted size.
     """
 
     can_explore: ClassVar[bool] = False  # there are no widgets
@@ -51,7 +51,7 @@ class PageExercise(KernelExercise):
         return None if size is None else self.case(size, seed)
 
     def case(self, size: Any, seed: int = SEED) -> KernelCase:
-        """Return the data of a size. Raises KeyError if the build has not made it."""
+        """Return the case of a size. Raises KeyError if the build has not made it."""
         parts = as_tuple(size)
         found = self.made[key_of(self, parts, seed)]
         return KernelCase(

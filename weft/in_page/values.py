@@ -1,6 +1,6 @@
 """Values as JSON, so that a page has the cases of an exercise.
 
-Numbers, strings and None are themselves, and a list is a list. Anything else is an
+Numbers, strings and None stay as they are, and a list stays a list. Anything else is an
 object with one key that says what it is:
 
     {"tuple": [...]}, {"dict": [[key, value], ...]}

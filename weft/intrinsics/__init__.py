@@ -19,9 +19,10 @@ runs. A hint changes no result.
 
 `peek(x, i)` and `poke(x, i, value)` are a load and a store of one 4- or 8-byte number
 in global memory that another block may store or load at the same time. The number
-arrives whole, never half of it, and a loop around `peek` looks again each time, which
-a loop around `x[i]` need not. They order nothing else: put `cuda.threadfence()` before
-the `poke` and after the `peek` where other data goes with the number.
+arrives whole, never half of it, and a loop around `peek` loads it again each time,
+which a loop around `x[i]` need not. Neither orders other accesses: put
+`cuda.threadfence()` before the `poke` and after the `peek` where other data goes with
+the number.
 
 `bf16_pair`, `bf16_low`, `bf16_high` and `bf16_max` work on an int32 that holds two
 bfloat16 (compute capability 8.0 or higher), `f16_low` and `f16_high` on one that holds
@@ -29,19 +30,19 @@ two float16. `exp2(x)` is 2 to the power of a float32 in
 one instruction. `mul_wide(a, b)` is all 64 bits of the product of two uint32.
 
 `copy_async(tile, i, x, j, inside)` and `copy4_async` start a copy of one element, or of
-four, from global memory to shared memory, past the registers. `commit_group()` makes a
-group of the copies that the thread has started since the last group, `wait_group(n)`
-waits until all but its last n groups have arrived. It waits for this thread's copies
-alone, so a barrier has to follow before other threads read them. Until then no thread
-may touch the cells (compute capability 8.0 or higher).
+four, from global memory to shared memory, bypassing the registers. `commit_group()`
+makes a group of the copies that the thread has started since the last group,
+`wait_group(n)` waits until all but its last n groups have arrived. It waits for this
+thread's copies alone, so a barrier has to follow before other threads read them. Until
+then no thread may access those elements (compute capability 8.0 or higher).
 
 `mbarrier_init`, `mbarrier_arrive`, `mbarrier_arrive_expect_tx` and `mbarrier_wait` are
-barriers that count threads and bytes, in a shared array of uint64. `bulk_copy` starts
-a copy by the TMA, whose bytes count at one of them. `weft.intrinsics.hopper` has the
-rest of what compute capability 9.0 needs, such as `tma_load`, `wgmma_bf16` and
-`cluster_sync`.
+barriers that count threads and bytes, in a shared array of uint64. `bulk_copy` starts a
+copy by the TMA, whose bytes count at one of them. `weft.intrinsics.hopper` has the
+other operations that require compute capability 9.0, such as `tma_load`, `wgmma_bf16`
+and `cluster_sync`.
 
-Each is one entry of `weft.intrinsics.registry`.
+Each operation is one entry of `weft.intrinsics.registry`.
 """
 
 from collections.abc import Callable

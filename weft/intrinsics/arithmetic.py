@@ -1,6 +1,6 @@
-"""Arithmetic that Numba has no name for, and pairs of 16-bit numbers in an int32.
+"""Arithmetic for which Numba has no function, and pairs of 16-bit numbers in an int32.
 
-Of a pair, the number with the lower address is in the lower half. PTX ISA,
+In a pair, the number with the lower address is in the lower half. PTX ISA,
 "ex2.approx.ftz.f32", "mul.wide", "cvt", "prmt" and "max.bf16x2".
 """
 
@@ -102,7 +102,7 @@ def f16_high(word: Any) -> Any:
     gives="int32",
 )
 def bf16_max(a: Any, b: Any) -> Any:
-    """Return the larger of the two lower and of the two upper bfloat16."""
+    """Return the larger lower and the larger upper bfloat16 of two int32, packed."""
     return _pair(np.fmax(_low(a), _low(b)), np.fmax(_high(a), _high(b)))
 
 
@@ -112,7 +112,7 @@ def bf16_max(a: Any, b: Any) -> Any:
     gives="float32",
 )
 def exp2(x: Any) -> Any:
-    """Compute 2 to the power of a float32, to about 22 bits; 0 below 2 ** -126."""
+    """Compute 2 to the power of a float32, to about 22 bits; 0 if below 2 ** -126."""
     result = np.exp2(np.float32(x))
     return np.float32(0) if result < np.float32(2**-126) else result
 

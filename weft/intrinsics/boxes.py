@@ -2,7 +2,7 @@
 
 CUDA Driver API, `cuTensorMapEncodeTiled`; PTX ISA, "Tensors", "Swizzling Modes". In the
 simulator, a tensor map is 128 bytes as well, and so can be passed, copied and stored in
-an array. They contain a number, by which the map is found here.
+an array. The bytes contain a number, by which the map is found here.
 """
 
 import itertools
@@ -29,8 +29,8 @@ _known: dict[int, "Boxes"] = {}
 class Boxes:
     """A tensor map. `data` is the matrix, or a stack of them, in the host's memory.
 
-    box: elements along each axis of `data`, the outermost first. swizzle: the bytes
-    that are permuted, 0 for none.
+    box: elements along each axis of `data`, the outermost first. swizzle: the number of
+    bytes within which pieces are permuted, 0 for none.
     """
 
     data: Array
@@ -39,7 +39,7 @@ class Boxes:
 
     @property
     def nbytes(self) -> int:
-        """The bytes of a box, even if part of it is outside the matrix."""
+        """The size of a box in bytes, even if part of it is outside the matrix."""
         return math.prod(self.box) * self.data.itemsize
 
     @property
@@ -48,7 +48,7 @@ class Boxes:
 
     @property
     def repeats(self) -> int:
-        """The bytes after which the order of the pieces repeats."""
+        """The number of bytes after which the order of the pieces repeats."""
         return 8 * self.swizzle or 16
 
     def inside(self, corner: tuple[int, ...]) -> tuple[slice, ...]:
@@ -60,7 +60,7 @@ class Boxes:
         )
 
     def within(self, corner: tuple[int, ...]) -> tuple[slice, ...]:
-        """Return the position of that part in the box at `corner`."""
+        """Return the part of the box at `corner` that is inside `data`."""
         pairs = zip(self.inside(corner), corner, strict=True)
         return tuple(slice(part.start - at, part.stop - at) for part, at in pairs)
 
@@ -73,7 +73,7 @@ class Boxes:
         return found
 
     def write(self, corner: tuple[int, ...], values: Array) -> None:
-        """Store the part of a box that is inside the matrix."""
+        """Store the part of the box at `corner` that is inside the matrix."""
         part = self.inside(corner)
         if self.data[part].size:
             self.data[part] = values[self.within(corner)]

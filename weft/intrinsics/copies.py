@@ -30,7 +30,7 @@ class Copies:
     """
 
     def __init__(self, clear: Callable[[Any, Any, int], None]) -> None:
-        """Prepare. clear: resets elements from `tile[i]` on to the unwritten state."""
+        """Start empty. clear: marks elements from `tile[i]` on as unwritten."""
         self._clear = clear
         self._started: list[tuple[Any, Any, Any]] = []
         self._groups: list[list[tuple[Any, Any, Any]]] = []
@@ -56,7 +56,7 @@ class Copies:
         self._started = []
 
     def wait(self, n: Any) -> None:
-        """Fill the destinations of all groups but the last n."""
+        """Fill the destinations of all groups but the last `n`."""
         done = len(self._groups) - int(n)
         for tile, i, value in (c for g in self._groups[: max(done, 0)] for c in g):
             if isinstance(value, tuple):
@@ -150,7 +150,7 @@ def commit_group(mine: Copies) -> None:
     needs=AMPERE,
 )
 def wait_group(mine: Copies, n: Any) -> None:
-    """Wait until all of this thread's groups but the last n have arrived.
+    """Wait until all of this thread's groups but the last `n` have arrived.
 
     n: a number that is known when the kernel is compiled.
     """

@@ -11,7 +11,7 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True)
 class Format:
-    """A format: its name in PTX, how many a word holds, and their values in float32.
+    """A format: its name in PTX, the numbers per word, and their values in float32.
 
     values: takes words (uint32) of any shape, and adds an axis for the numbers in each,
     the one with the lowest address first.
@@ -36,7 +36,7 @@ def _halves(words: Array) -> tuple[Array, Array]:
 
 
 def _tf32(words: Array) -> Array:
-    """Keep the upper 19 bits: the hardware ignores the others."""
+    """Keep the upper 19 bits of each word: the hardware ignores the others."""
     return (words & np.uint32(0xFFFFE000)).view(np.float32)[..., None]
 
 

@@ -142,8 +142,8 @@ descriptor = _register(
 def _wgmma(kind: str, depth: int, tail: str, chained: bool = False) -> Builder:
     """Build `wgmma.mma_async` with 64 rows, and `depth` numbers along k.
 
-    tail: its last flags. chained: whether a is four words of each thread, from
-    `words[at]` on, instead of a descriptor.
+    tail: the instruction's last flags. chained: whether `a` is four words of each
+    thread, from `words[at]` on, instead of a descriptor.
     """
 
     def build(gpu: Lowering, call: str) -> Callable[..., Any]:
@@ -218,7 +218,7 @@ def _wgmma(kind: str, depth: int, tail: str, chained: bool = False) -> Builder:
 def _cells(
     gpu: Lowering, context: Any, builder: Any, kind: Any, value: Any, places: range
 ) -> list[Any]:
-    """Return the addresses of elements of a local array."""
+    """Return the addresses of the elements `places` of a local array."""
     first = context.make_array(kind)(context, builder, value).data
     return [builder.gep(first, [gpu.word(k)], inbounds=True) for k in places]
 
@@ -308,7 +308,7 @@ hold = _register(
 
 
 def _stores(number: int, transposed: bool) -> Callable[[Calls], dict[int, Any]]:
-    """Return the twin of `stmatrix` of two or four matrices."""
+    """Return the twin of `stmatrix` for two or four matrices."""
 
     def stmatrix(calls: Calls) -> dict[int, Any]:
         words = [[bits(word) for word in calls[lane][2:]] for lane in range(32)]
@@ -392,7 +392,7 @@ def _only(dtype: str, verb: str) -> Callable[[str, Any], str]:
 def _there(text: str, where: str) -> str:
     """Return PTX with `t` for the address of an element in another block.
 
-    where: the operands for the address in this block, and for the other one's rank.
+    where: the operands for the address in this block, and for the other block's rank.
     """
     return f"{{ .reg .b32 t; mapa.shared::cluster.u32 t, {where}; {text} }}"
 

@@ -1,4 +1,4 @@
-"""Single instructions of Hopper whose operands are addresses and numbers."""
+"""Single PTX instructions whose operands are addresses and numbers."""
 
 import inspect
 from collections.abc import Callable
@@ -50,11 +50,11 @@ def instruction(
 ) -> Builder:
     """Return a builder of an intrinsic from one piece of PTX.
 
-    text: `$0` is the result if there is one; the operands that are not literals follow
-    in order. operands: their kinds, such as "SHARED NUMBER". gives: Numba's types of
-    the results, which are all the same, "" for none. stays: whether the compiler must
-    neither move it, nor move accesses across it, nor omit it. refused: says why an
-    array is refused.
+    text: the PTX, in which `$0` is the result if there is one; the operands that are
+    not literals follow in order. operands: the kinds of the operands, such as "SHARED
+    NUMBER". gives: Numba's types of the results, which are all the same, "" for none.
+    stays: whether the compiler must neither move the instruction, nor move accesses
+    across it, nor omit it. refused: says why an array is refused.
     """
 
     kinds_of = tuple(Operand[name] for name in operands.split())
@@ -135,7 +135,7 @@ def _check(
     kinds: tuple[Any, ...],
     refused: Refused,
 ) -> None:
-    """Raise TypingError unless the arguments are what the operands need."""
+    """Raise TypingError unless the types of the arguments fit the operands."""
     types, left = gpu.types, list(kinds)
     for operand in operands:
         kind = left.pop(0)

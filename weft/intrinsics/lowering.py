@@ -49,8 +49,8 @@ class Lowering:
     ) -> None:
         """Raise TypingError with an explanation unless `call` can move `x[index]`.
 
-        refused: says why an array is refused, "" if it is not. strided: whether its
-        elements need not be contiguous.
+        refused: says why an array is refused, "" if it is not. strided: whether the
+        elements of `x` need not be contiguous.
         """
         types = self.types
         if not isinstance(x, types.Array):
@@ -90,8 +90,8 @@ class Lowering:
     def shared(self, context: Any, builder: Any, kinds: Any, values: Any) -> Any:
         """Return the 32-bit address of `x[index]` within shared memory.
 
-        All of it is computed in 32 bits, which is enough there, so that the compiler
-        can take constants out of an index and put them into the instruction.
+        The address is computed in 32 bits throughout, which is enough there: the
+        compiler can then move constants from an index into the instruction.
         """
         array = kinds[0]
         parts = [(kinds[1], values[1])]
@@ -135,7 +135,7 @@ class Lowering:
         return made._getvalue()
 
     def capability(self) -> tuple[int, int] | None:
-        """Return the compute capability that is compiled for, or None."""
+        """Return the compute capability for which code is compiled, or None."""
         return backend.target_capability()
 
     def assembly(
@@ -147,10 +147,10 @@ class Lowering:
         args: Any,
         stays: bool = True,
     ) -> Any:
-        """Call a line of PTX; return its result.
+        """Emit a line of PTX; return its result.
 
-        constraints: those of its operands, as in LLVM. stays: whether the compiler must
-        neither move nor omit it.
+        constraints: those of the line's operands, as in LLVM. stays: whether the
+        compiler must neither move nor omit the line.
         """
         signature = self.ir.FunctionType(result, [v.type for v in args])
         line = self.ir.InlineAsm(signature, text, constraints, side_effect=stays)
@@ -165,7 +165,7 @@ class Lowering:
         args: Any,
         stays: bool = True,
     ) -> Any:
-        """Call a line of PTX, and return nothing, a number or a tuple, as Numba does.
+        """Emit a line of PTX; return nothing, a number or a tuple, in Numba's form.
 
         made: the context, the builder, and Numba's type of the result. numbers: the
         types of the line's results.
@@ -185,7 +185,7 @@ class Lowering:
         return context.make_tuple(builder, returns, parts)
 
     def letters(self, kind: Any) -> tuple[Any, str, str]:
-        """Return the names of a number type in LLVM, inline assembly and PTX."""
+        """Return a number type's LLVM type, letter in assembly, and name in PTX."""
         if isinstance(kind, self.types.Float):
             wide = kind.bitwidth == 64
             return (
@@ -200,10 +200,11 @@ class Lowering:
 def computes(
     text: str, result: str, constraints: str, *takes: str, stays: bool = False
 ) -> Builder:
-    """Return a builder of a function of numbers from one piece of PTX.
+    """Return a builder of a function of numbers that consists of one piece of PTX.
 
-    result, takes: names of Numba's types: of the result, or of several that are the
-    same, and of at most two arguments. constraints, stays: see `Lowering.assembly`.
+    result: the name of the result's Numba type, or of each result's, all alike. takes:
+    the names of the Numba types of the one or two arguments. constraints, stays: see
+    `Lowering.assembly`.
     """
 
     def build(gpu: Lowering, call: str) -> Callable[..., Any]:

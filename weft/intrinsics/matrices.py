@@ -38,7 +38,7 @@ _MEANING = """{count} of 8 rows of 16 bytes, from shared memory to a warp's regi
 
 
 def _part(number: int) -> Callable[..., tuple[Any, ...]]:
-    """Return a lane's first step: reading the row that it addresses, if needed."""
+    """Return a lane's first step: to read the row that the lane addresses, if any."""
 
     def first(lane: int, tile: Any, index: Any) -> tuple[Any, ...]:
         call = f"ldmatrix_x{number}"
@@ -58,7 +58,7 @@ def _part(number: int) -> Callable[..., tuple[Any, ...]]:
 
 
 def transpose(words: Any) -> Any:
-    """Return 8 × 8 matrices of 16 bits transposed: uint32 (matrix, row, 4), both."""
+    """Transpose 8 × 8 matrices of 16-bit numbers, held as uint32 (matrix, row, 4)."""
     halves = words.view(np.uint16).transpose(0, 2, 1)
     return np.ascontiguousarray(halves).view(np.uint32)
 
@@ -81,8 +81,8 @@ def _exchange(number: int, transposed: bool) -> Callable[[Calls], dict[int, Any]
 def stored(call: str, given: tuple[Any, ...], row: Any) -> None:
     """Store the 16 bytes of a row that a lane addresses: the last step of `stmatrix`.
 
-    call: its name. row: four words, None for a lane that addresses no row. PTX ISA,
-    "Warp-level matrix store instruction: stmatrix".
+    call: the operation's name. row: four words, None for a lane that addresses no row.
+    PTX ISA, "Warp-level matrix store instruction: stmatrix".
     """
     if row is None:
         return
@@ -159,7 +159,7 @@ def as_matrix(pool: Any, first: Any, rows: int, words: int) -> Any:
 
 
 def _register(number: int, transposed: bool = False) -> Any:
-    """Register one form of the instruction."""
+    """Register one form of `ldmatrix`."""
     twin = _exchange(number, transposed)
     count = {1: "A matrix", 2: "Two matrices", 4: "Four matrices"}[number]
     lanes = {1: "Lanes 0 to 7", 2: "Lanes 0 to 15", 4: "All lanes"}[number]

@@ -35,7 +35,7 @@ def mbarrier_init(phases: Any, bars: Any, i: Any, count: Any) -> None:
     """Make `bars[i]` an mbarrier at which `count` threads arrive in each phase.
 
     bars: a shared array of uint64. `fence_mbarrier_init` and a barrier of the block
-    must follow before other threads, or a copy, use it.
+    must follow before other threads, or a copy, use the mbarrier.
     """
     phases.init(bars, i, count)
 
@@ -58,7 +58,7 @@ def fence_mbarrier_init(phases: Any) -> None:
 def mbarrier_arrive(phases: Any, bars: Any, i: Any) -> None:
     """Arrive at the mbarrier `bars[i]`, without waiting.
 
-    What this thread read and wrote before is done before any thread passes a wait for
+    This thread's earlier reads and writes are done before any thread passes a wait for
     this phase.
     """
     phases.arrive(bars, i)
@@ -80,8 +80,8 @@ def mbarrier_arrive_expect_tx(phases: Any, bars: Any, i: Any, nbytes: Any) -> No
 def mbarrier_wait(phases: Any, bars: Any, i: Any, parity: Any) -> Iterator[None]:
     """Wait until the phase of `bars[i]` that has this parity, 0 or 1, is complete.
 
-    Returns at once if it is the phase before the current one. On a GPU it gives up
-    after a few seconds, and the launch fails, rather than waiting for ever.
+    Returns at once if that is the phase before the current one. On a GPU the wait gives
+    up after a few seconds, and the launch fails, rather than waiting for ever.
     """
     yield from phases.wait(bars, i, parity)
 

@@ -8,7 +8,7 @@ name_of = cache(str)  # the name of a dtype; NumPy is slow to format one
 
 
 class Misaligned(ValueError):
-    """Several numbers that are not on the boundary that they need."""
+    """An access to several numbers that do not begin on the boundary they need."""
 
     def __init__(self, message: str, why: str) -> None:
         super().__init__(f"{message}. {why}")
@@ -88,7 +88,7 @@ def _misaligned_array(call: str, x: Any) -> Misaligned:
 
 
 def as_one(x: Any, elements: int) -> AbstractContextManager[None]:
-    """Make a traced array count accesses in a `with` block as one wide access."""
+    """Make a traced array count the accesses in a `with` block as one wide access."""
     if not hasattr(x, "as_one"):  # a NumPy array
         return nullcontext()
     together: AbstractContextManager[None] = x.as_one(elements * x.dtype.itemsize)

@@ -78,9 +78,9 @@ def described(bits: int) -> Descriptor:
 
 
 def spans(addresses: Array) -> list[tuple[int, int]]:
-    """Merge the bytes at `addresses` into as few pieces as possible: start and size.
+    """Return the fewest spans that cover the bytes at `addresses`: start and size.
 
-    Everything is counted in pieces of 16 bytes.
+    Both are in bytes; a span consists of whole pieces of 16 bytes.
 
     >>> spans(np.array([[32, 36], [48, 52], [96, 100]]))
     [(32, 32), (96, 16)]

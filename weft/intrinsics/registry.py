@@ -69,7 +69,7 @@ class Operation:
     lane's number and the arguments, and returns those of the twin. last: what each lane
     does with its reply, such as storing it; it gets the arguments and the reply, and
     then the call returns nothing. gives: the number types that it returns, if they do
-    not follow from its arguments; "matrix" is a view of its first one.
+    not follow from its arguments; "matrix" is a view of its first argument.
     """
 
     name: str
@@ -89,7 +89,7 @@ class Operation:
 
     @property
     def waits(self) -> bool:
-        """Whether other threads may run before it is done.
+        """Whether other threads may run before the operation is done.
 
         If so, a simulated kernel calls a generator.
         """
@@ -98,7 +98,7 @@ class Operation:
 
     @property
     def on_host(self) -> Callable[..., Any]:
-        """Return the function that Python calls outside a kernel."""
+        """The function that Python calls outside a kernel."""
         if self.effect not in IN_KERNELS:
             return self.twin
 
@@ -134,7 +134,7 @@ def operation(
 ) -> Callable[[Callable[..., Any]], Any]:
     """Register the decorated function as a twin; see `Operation`.
 
-    gives: separated by spaces.
+    gives: the types' names, separated by spaces.
     """
 
     def add(twin: Callable[..., Any]) -> Any:
@@ -165,9 +165,9 @@ def of(function: Any) -> Operation | None:
 
 
 def names(*effects: Effect, elements: int | None = None) -> frozenset[str]:
-    """Return the names of the operations with one of `effects`, or of all.
+    """Return the names of the operations with one of `effects`, by default of all.
 
-    elements: only operations that move this many at once.
+    elements: if given, only operations that move this many elements at once.
 
     >>> sorted(names(*STORES))
     ['poke', 'store4', 'store4_cs']

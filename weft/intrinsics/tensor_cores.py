@@ -33,7 +33,7 @@ _WORDS = ("int32", "uint32", "float32")
 
 
 def matrix_a(fragments: Array) -> Array:
-    """Return the words of `a`, (16, 8); lane l holds `fragments[l]`, 4 or 2."""
+    """Return the words of `a`, (16, 8 or 4); lane l holds 4 or 2: `fragments[l]`."""
     found = np.zeros((16, 2 * fragments.shape[1]), fragments.dtype)
     for k in range(fragments.shape[1]):
         found[_G + 8 * (k % 2), _T + 4 * (k // 2)] = fragments[:, k]
@@ -41,7 +41,7 @@ def matrix_a(fragments: Array) -> Array:
 
 
 def matrix_b(fragments: Array) -> Array:
-    """Return the words of `b`, (8, 8); lane l holds `fragments[l]`, 2 or 1."""
+    """Return the words of `b`, (8 or 4, 8); lane l holds 2 or 1: `fragments[l]`."""
     found = np.zeros((4 * fragments.shape[1], 8), fragments.dtype)
     for k in range(fragments.shape[1]):
         found[_T + 4 * k, _G] = fragments[:, k]
@@ -49,7 +49,7 @@ def matrix_b(fragments: Array) -> Array:
 
 
 def matrix_c(fragments: Array) -> Array:
-    """Return the numbers of `c`, (16, 8); lane l holds `fragments[l]`, 4."""
+    """Return the numbers of `c`, (16, 8); lane l holds 4: `fragments[l]`."""
     found = np.zeros((16, 8), fragments.dtype)
     for k in range(4):
         found[_G + 8 * (k // 2), 2 * _T + k % 2] = fragments[:, k]
@@ -62,7 +62,7 @@ def fragments_c(matrix: Array) -> Array:
 
 
 def product(a: Array, b: Array, c: Array, form: Format) -> Array:
-    """Compute `a @ b + c` in float64, from matrices of words and one of numbers.
+    """Compute `a @ b + c` in float64, from `a` and `b` in words and `c` in numbers.
 
     The products are exact, and the sums nearly so. A GPU's sums are less exact: chapter
     21 measures their errors.
@@ -96,7 +96,7 @@ class _Fragment:
         self._dtypes = frozenset(map(np.dtype, kinds))
 
     def of(self, given: Any) -> list[Any]:
-        """Return the words of a lane's argument. Raises TypeError if invalid."""
+        """Return the words of a lane's argument. Raises TypeError if it is invalid."""
         vector = getattr(given, "ndim", None) == 1 or isinstance(given, tuple)
         if vector and len(given) == self._size:
             if _in_registers(given) and given.dtype in self._dtypes:
@@ -233,7 +233,7 @@ class Mma:
     def _call(
         self, gpu: Lowering, builder: Any, sums: Any, c: Any, a: Any, b: Any
     ) -> Any:
-        """Emit the instruction: before capability 8.0, two of half the size."""
+        """Emit the instruction: for float16 before 8.0, two of half the size."""
         capability = gpu.capability()
         whole = len(a) == 4
         if whole and self.form is FLOAT16 and capability and capability < (8, 0):
@@ -280,7 +280,7 @@ class _Words:
         return self._builder.gep(self._first, [self._gpu.word(k)], inbounds=True)
 
     def values(self, wanted: Any) -> list[Any]:
-        """Load them, as numbers of the type `wanted`."""
+        """Load the numbers, as numbers of the type `wanted`."""
         builder = self._builder
         if self._first is None:
             parts = [builder.extract_value(self._value, k) for k in range(self._size)]

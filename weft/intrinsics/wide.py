@@ -1,4 +1,4 @@
-"""Wide loads and stores of four neighbours, and relaxed ones of a shared number.
+"""Wide loads and stores of four neighbours, and relaxed ones of single numbers.
 
 PTX ISA, "Vectors", "ld", "st", "Cache Operators", "ld.global.nc", "ld.relaxed.gpu" and
 "st.relaxed.gpu".
@@ -102,7 +102,7 @@ def load4(x: Any, index: Any) -> tuple[Any, Any, Any, Any]:
 
 @operation(Effect.WIDE_LOAD, _loads("cs"), elements=4)
 def load4_cs(x: Any, index: Any) -> tuple[Any, Any, Any, Any]:
-    """Load four numbers from global memory that are likely to be accessed once."""
+    """Load four numbers from global memory that are likely to be accessed only once."""
     _global_only("load4_cs", x)
     return read_four("load4_cs", x, index)
 
@@ -126,13 +126,13 @@ def store4(x: Any, index: Any, a: Any, b: Any, c: Any, d: Any) -> None:
 
 @operation(Effect.WIDE_STORE, _stores("cs"), elements=4)
 def store4_cs(x: Any, index: Any, a: Any, b: Any, c: Any, d: Any) -> None:
-    """Store four numbers to global memory that are likely to be accessed once."""
+    """Store four numbers to global memory that are likely to be accessed only once."""
     _global_only("store4_cs", x)
     write_four("store4_cs", x, index, a, b, c, d)
 
 
 def _refused(call: str, x: Any) -> str:
-    """Say why no element of `x` can be stored and loaded whole; "" if they can."""
+    """Say why no element of `x` can be stored and loaded whole; "" if one can."""
     if str(x.dtype) not in ("int32", "uint32", "float32", "int64", "uint64", "float64"):
         return f"{call} takes numbers of 4 or 8 bytes; this array holds {x.dtype}"
     return ""
@@ -188,8 +188,8 @@ def _store(gpu: Lowering, call: str) -> Callable[..., Any]:
 def peek(x: Any, index: Any) -> Any:
     """Load `x[index]`, to which another block may store at the same time.
 
-    x: numbers of 4 or 8 bytes in global memory. The load is relaxed: it orders nothing
-    else.
+    x: numbers of 4 or 8 bytes in global memory. The load is relaxed: it orders no other
+    accesses.
     """
     _check("peek", x, index)
     return x[index]

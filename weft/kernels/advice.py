@@ -1,8 +1,8 @@
 """Advice on a launch that failed: each adviser adds to the verdict what it finds.
 
 An adviser gets the trial, some facts of the launch, and the verdict so far. Most look
-at the lines that the verdict names: which calls led to them, where the value came from
-that they store, and which condition keeps threads from them.
+at the lines that the verdict names: which calls led to them, where the value that they
+store came from, and which condition keeps threads from them.
 """
 
 import ast
@@ -62,7 +62,7 @@ Adviser = Callable[[Trial, Facts, Verdict], Verdict]
 
 
 def find_swapped_parameters(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
-    """Return a verdict on swapped parameters, if they led to this one.
+    """Return a verdict on swapped parameters, if they led to `verdict`.
 
     The spec's parameters have the names of the inputs, in order. If the kernel has
     these names in another order, it runs once more with each argument passed by name.
@@ -93,9 +93,9 @@ def find_swapped_parameters(trial: Trial, facts: Facts, verdict: Verdict) -> Ver
 
 
 def by_name(exercise: KernelExercise, case: KernelCase) -> tuple[int, ...] | None:
-    """Return, for each parameter, the argument with its name; None if in order.
+    """Return the index of each parameter's argument, by name; None if in order.
 
-    Also returns None if the names do not decide it.
+    Also returns None if the names do not decide the order.
     """
     names = parameter_names(exercise.kernel)
     count = len(case.inputs)
@@ -115,7 +115,7 @@ def by_name(exercise: KernelExercise, case: KernelCase) -> tuple[int, ...] | Non
 
 
 def name_callers(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
-    """Name the function and the calls for each line outside the kernel itself."""
+    """Name the function, and the calls to it, for each line outside the kernel."""
     return with_calls(trial, verdict, facts.backwards)
 
 
@@ -200,8 +200,9 @@ def handed(exercise: KernelExercise, stored: Place) -> list[int]:
 class Origin:
     """The lines that last set a name before it was used.
 
-    line, last: the first and the last of them. alone: whether no other name used there
-    was set in the kernel. inputs: the parameters that its value may come from.
+    line, last: the first and the last of these lines. alone: whether no other name used
+    there was set in the kernel. inputs: the parameters from which the name's value may
+    come.
     """
 
     name: str
@@ -217,9 +218,9 @@ class Origin:
 
 
 def of_operand(origins: Sequence[Origin], clue: Clue) -> list[Origin]:
-    """Return the origins of the input that a verdict blames, if it blames one.
+    """Return the origins of the input that `clue` blames, or all if it blames none.
 
-    If it names another cause, operands are left out: they may be innocent.
+    If the verdict names another cause, operands are left out: they may be innocent.
     """
     mine = [origin for origin in origins if clue.of in origin.inputs]
     if clue.of:
@@ -285,7 +286,7 @@ def last_set(plain: Sequence[ast.stmt], name: str, before: int) -> list[ast.stmt
 def inputs_of(
     plain: Sequence[ast.stmt], name: str, before: int, parameters: frozenset[str]
 ) -> frozenset[str]:
-    """Return the parameters from which the value of a name before a line may come."""
+    """Return the parameters from which a name's value before a line may come."""
     if name in parameters:
         return frozenset([name])
     found: set[str] = set()
@@ -299,8 +300,8 @@ def values_in(node: ast.stmt, handed: Sequence[int] = ()) -> set[str]:
     """Return the names whose values a statement passes on: those of arrays, if any.
 
     Indices, shapes and tuples in a call are left out: they say where or how much.
-    handed: the arguments of a call that count. Without it, all count, but of a call
-    made for its effect the first does not, because the call changes it.
+    handed: which arguments of a call count. If it is empty, all count, except the first
+    of a call made for its effect, because the call changes that argument.
     """
     value = getattr(node, "value", node)
     parts, for_effect = [value], False
@@ -367,7 +368,7 @@ def own_lines_first(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
 
 
 def show_guard(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
-    """Add a guard that Python parses in another way than it looks, and say how."""
+    """Add a guard that Python does not parse as it looks, and say how it does."""
     function = trial.exercise.function()
     if verdict.kind not in ("out-of-bounds", "negative-index", "unwritten"):
         return verdict
@@ -409,7 +410,7 @@ def lines(function: FunctionType | None, notes: dict[int, str]) -> list[Note]:
 
 
 def never_reached(function: FunctionType | None, name: str) -> tuple[list[Note], str]:
-    """Return the stores to the array `name` with the ifs around them, and a comment."""
+    """Return the stores to `name` with the ifs around them, and their `misreading`."""
     notes: dict[int, str] = {}
     inside: list[ast.If] = []
     for node, above in statements(function):
@@ -425,7 +426,7 @@ def never_reached(function: FunctionType | None, name: str) -> tuple[list[Note],
 
 
 def stores(node: ast.stmt, name: str) -> bool:
-    """Return whether a statement stores to an element of `name`, or calls what does."""
+    """Return whether a statement, or what it calls, stores to an element of `name`."""
     targets: list[ast.expr] = []
     if isinstance(node, ast.Assign):
         targets = node.targets
@@ -447,7 +448,7 @@ def is_name(node: ast.expr, name: str) -> bool:
 
 
 def ends_before(function: FunctionType | None, line: int) -> dict[int, str]:
-    """Return notes on lines before `line` on which threads end, and on their ifs."""
+    """Return notes on each `return` inside an if before `line`, and on that if."""
     notes: dict[int, str] = {}
     for node, above in statements(function):
         if isinstance(node, ast.Return) and node.lineno < line and above:
@@ -480,7 +481,7 @@ def misreading(inside: list[ast.If]) -> str:
 
 
 def show_uncalled(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
-    """Say that a line does nothing if it only names a function of `cuda`."""
+    """Say that a line which only names a function of `cuda` does nothing."""
     function = trial.exercise.function()
     for node, _ in statements(function):
         if not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Attribute):
@@ -500,7 +501,7 @@ def show_uncalled(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
 
 
 def find_missing_writer(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
-    """Say which threads wrote the rest of shared memory that is read uninitialised."""
+    """Say which threads wrote the rest of a shared array that is read uninitialised."""
     function, done = trial.exercise.function(), facts.done
     if verdict.kind != "uninitialised" or done is None or not verdict.rows:
         return verdict
@@ -560,7 +561,7 @@ def awaited(trace: Trace, fault: Fault) -> str:
 
 
 def polled(trace: Trace, rows: Columns) -> int | None:
-    """Return a thread's last access if it polls: it re-reads what it has just read."""
+    """Return a thread's last access if it rereads what the thread has just read."""
     if not rows.size:
         return None
     last = int(rows[-1])

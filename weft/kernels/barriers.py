@@ -12,7 +12,7 @@ BARRIER = "cuda.syncthreads"
 
 
 def name_other_barrier(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
-    """Where copies are in flight, name the lines of an iteration that lack a barrier.
+    """Where copies are in flight, say that the barrier precedes both accesses.
 
     Each iteration fills one buffer and reads another, so it needs only one barrier.
     """
@@ -59,7 +59,7 @@ def in_the_loop(function: FunctionType, first: int, last: int) -> list[int]:
 
 
 def calls_of(function: FunctionType, name: str) -> list[int]:
-    """Return the lines on which a function is called by this name."""
+    """Return the lines of `function` that call the function `name`."""
     return sorted(
         node.lineno
         for node in ast.walk(tree_of(function))

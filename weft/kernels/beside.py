@@ -15,7 +15,7 @@ words = Verdicts(__file__)
 def before_others(trace: Trace) -> Verdict | None:
     """Return the verdict on a mistake that makes later findings meaningless, or None.
 
-    These are registers used too early, and a different swizzle.
+    Such a mistake is the use of registers too early, or a different swizzle.
     """
     early = in_use(trace)
     if early is not None:
@@ -35,7 +35,7 @@ def _who(trace: Trace, row: int) -> dict[str, tuple[int, ...]]:
 
 
 def _in_use(trace: Trace, early: InUse) -> Verdict:
-    """Return the verdict on using a product's registers before it is complete."""
+    """Return the verdict on using registers before the product in them is complete."""
     held, row = early.held, early.row
     place = trace.places[trace.site[row]]
     does = "read" if trace.operation[row] == READ else "written"
@@ -87,7 +87,7 @@ def _mismatch(trace: Trace, one: Mismatch) -> Verdict:
 
 
 def _unseen(trace: Trace, found: Unseen) -> Verdict:
-    """Return the verdict on a store that an operation may miss, as no fence follows."""
+    """Return the verdict on a store that an operation may miss, for lack of a fence."""
     store, read = (trace.places[trace.site[row]] for row in (found.write, found.read))
     writer = trace.thread_at(found.write)
     notes: list[Note] = [(store, f"written by {writer}"), (read, "read beside it")]
@@ -116,7 +116,7 @@ def apart_of(trace: Trace, row: int) -> Apart | None:
 def _filled(trace: Trace, read: Access, write: Access) -> bool:
     """Return whether the address of a write already held data that a read could get.
 
-    read: an asynchronous operation's, which may have begun earlier.
+    read: that of an asynchronous operation, which may have begun earlier.
     """
     at = trace.address[write.row]
     number = trace.views[trace.view[read.row]].number

@@ -143,7 +143,7 @@ def unverified(exercise: KernelExercise, reason: str) -> list[str]:
     """Return the facts on a kernel that the compiler here could not compile.
 
     Raises `Failed` if only the compiler can decide whether the kernel is right: if the
-    exercise limits what it measures, or the kernel has a signature.
+    exercise limits what the compiler measures, or the kernel has a signature.
     """
     what = limited(exercise)
     if not what and not options_of(exercise.kernel).signatures:
@@ -163,7 +163,7 @@ def unverified(exercise: KernelExercise, reason: str) -> list[str]:
 
 
 def too_much(exercise: KernelExercise, outcome: Outcome) -> None:
-    """Refuse what no GPU can load, though Numba compiles it. Raises `Failed`."""
+    """Refuse a kernel that Numba compiles but no GPU can load. Raises `Failed`."""
     if outcome.constant_bytes > constant_memory.MOST:
         function = exercise.function()
         copies = list(constant_memory.copied(function)) if function else []
@@ -211,7 +211,7 @@ def refused(exercise: KernelExercise, outcome: Outcome) -> Verdict:
 def float64(
     exercise: KernelExercise, places: list[Place], args: tuple[Any, ...]
 ) -> Verdict:
-    """Return the verdict on lines that compute in float64, with its origin if clear."""
+    """Return the verdict on lines that compute in float64, with the origin if clear."""
     mine = [place for place in places if is_learners(exercise, place)] or places
     outside = [place for place in places if place not in mine]
     others = dict.fromkeys(f"`{place.function}`" for place in outside)
@@ -334,7 +334,7 @@ def place_of(exercise: KernelExercise, at: tuple[str, int]) -> Place:
 
 
 def function_at(exercise: KernelExercise, filename: str, line: int) -> str:
-    """Name the function that contains a line: the kernel, or one that it calls."""
+    """Return the name of the function that contains a line, such as the kernel."""
     fn = exercise.function()
     if fn is not None and filename == fn.__code__.co_filename:
         after = line - fn.__code__.co_firstlineno

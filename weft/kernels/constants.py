@@ -1,7 +1,7 @@
 """The kernel once more, with other values for the constants that it names.
 
 The measurements compile a kernel with `TILE = 32`, where the exercise has 16. The
-kernel should be right with both. It is not if it contains 16 as a number, or a name
+kernel should be right with both. It is wrong if it contains 16 as a number, or a name
 that was computed from `TILE` beforehand. So it is simulated with other values.
 """
 
@@ -53,9 +53,9 @@ Constants = Mapping[str, Any]
 
 
 def run(exercise: KernelExercise) -> list[str]:
-    """Run the last size with each of the exercise's constants. Raises `Failed`.
+    """Run the last size with each set of the exercise's constants. Raises `Failed`.
 
-    Most limits hold only for the given constants. Those that hold with the others too
+    Most limits hold only for the given constants. Limits that hold with the others too
     are in `limits["otherwise"]`.
     """
     function = source_function(exercise.kernel)
@@ -129,7 +129,7 @@ def changed(function: FunctionType, constants: Constants) -> Iterator[None]:
 
 
 def attempt(exercise: KernelExercise) -> tuple[Verdict | None, bool]:
-    """Run the last size: return what is wrong, and whether that is only its cost."""
+    """Run the last size: return what is wrong, and whether the results are right."""
     trial = configure(exercise, exercise.case(exercise.sizes[-1]))
     done = judged(trial)
     if isinstance(done, Verdict):
@@ -146,10 +146,10 @@ def attempt(exercise: KernelExercise) -> tuple[Verdict | None, bool]:
 
 @dataclass(frozen=True)
 class Number:
-    """A number in a kernel, or a name for one, and the names whose value it was.
+    """A number in a kernel, or a name for one, and the constants that had its value.
 
     at: its place among the nodes of the kernel's tree. bounds: whether it bounds a loop
-    or is a side of an array; repeats: whether it bounds a loop. name: what is written
+    or is a side of an array; repeats: whether it bounds a loop. name: the name written
     there, "" for a number.
     """
 
@@ -265,7 +265,7 @@ def put_name(nodes: Sequence[ast.AST], at: int, name: str) -> None:
 
 
 def names_in(function: FunctionType, old: Constants) -> list[Number]:
-    """Return the names in a kernel that had the same value as another name.
+    """Return the names in a kernel that had the same value as another name in `old`.
 
     Such a name may have been confused with the other.
     """
@@ -284,10 +284,10 @@ def names_in(function: FunctionType, old: Constants) -> list[Number]:
 
 
 def numbers_in(function: FunctionType, old: Constants) -> list[Number]:
-    """Return the numbers in the source of `function` that are values of `old`.
+    """Return the numbers in the source of `function` that equal a value in `old`.
 
-    Bounds of loops and arrays come first, because the learner looks there first. In a
-    kernel that moves four numbers at a time, the 4 does not count.
+    Bounds of loops and arrays come first, because they are the likeliest. A 4 is left
+    out if it is only how many numbers the kernel moves at a time.
     """
     body = tree_of(function).body
     if not body:
@@ -314,7 +314,7 @@ def numbers_in(function: FunctionType, old: Constants) -> list[Number]:
 
 
 def bounds_in(tree: ast.AST, arrays: bool = True) -> Iterator[ast.AST]:
-    """Yield the bounds of `range` loops, without steps, and the shapes of arrays.
+    """Yield the nodes in bounds of `range` loops, without steps, and in array shapes.
 
     Skips loops over the result of a call, whose length the learner did not choose.
     """
@@ -389,10 +389,11 @@ def lines_of(
 
 
 def derived(function: FunctionType, constants: Constants) -> dict[str, Any]:
-    """Return the names a kernel uses whose values follow from `constants`.
+    """Return the names in a kernel whose values follow from `constants`.
 
-    Each comes with the value it would have: only if it was computed from a name in
-    `constants`, still has that value, and would change.
+    Each comes with its value for `constants`. A name is returned only if it was
+    computed from a name in `constants`, still has the value computed then, and would
+    change.
     """
     scope = function.__globals__
     names, now = set(constants), dict(scope) | dict(constants)
@@ -416,7 +417,7 @@ def derived(function: FunctionType, constants: Constants) -> dict[str, Any]:
 
 
 def assigned(function: FunctionType) -> Iterator[tuple[str, ast.expr]]:
-    """Yield the assignments to global names, in the cells in order or in the module."""
+    """Yield the assignments to global names: those in the cells, then in the file."""
     cells = function.__globals__.get("In")
     texts = list(cells) if isinstance(cells, list) else []
     texts.append("".join(linecache.getlines(function.__code__.co_filename)))
@@ -447,9 +448,10 @@ def is_pure(value: ast.expr) -> bool:
 
 
 def too_early(stale: Constants, function: FunctionType) -> str:
-    """Say that names were computed before the kernel is compiled.
+    """Say that names were computed before the kernel was compiled.
 
-    Numba must know a shape when it compiles. It accepts names there, but no arithmetic.
+    Numba must know a shape when it compiles. In a shape it accepts names, but no
+    arithmetic.
     """
     names = " and ".join(f"`{name}`" for name in stale)
     was, still, it = "was", "is", "it"
@@ -480,7 +482,7 @@ def sides_in(function: FunctionType) -> set[str]:
 
 
 def uses(function: FunctionType, notes: Mapping[str, str]) -> list[Note]:
-    """Return the first line of a function that uses each name, with its note."""
+    """Return the first line that uses each name in `notes`, with the name's note."""
     found: dict[str, int] = {}
     for node in ast.walk(tree_of(function)):
         if isinstance(node, ast.Name) and node.id in notes:

@@ -76,7 +76,7 @@ def counted(exercise: KernelExercise, last: Trace) -> list[str]:
 
 
 def lanes(exercise: KernelExercise, _: Trace, lines: list[Line]) -> str:
-    """Count the lanes per request, of the line with the fewest."""
+    """Count the lanes per request on the line with the fewest."""
     if not lines:
         return ""
     # prefer a line of the kernel to one of a function it calls
@@ -101,14 +101,15 @@ def width(limit: str, exercise: KernelExercise, _: Trace, lines: list[Line]) -> 
 
 
 def _narrow(line: Line) -> tuple[float, int]:
-    """Return a key that orders lines by width, the most frequent first among equals."""
+    """Return a key that is largest for the narrowest line with the most requests."""
     return -line.bytes / line.lanes, line.requests
 
 
 def loads(memory: str, exercise: KernelExercise, last: Trace, lines: list[Line]) -> str:
-    """Count the loads from a memory by the thread that makes the most of them.
+    """Count the loads from `memory` by the thread that makes the most.
 
-    Loads by `peek` are left out: how many a thread makes depends on when others store.
+    Loads by `peek` are left out: how many a thread makes depends on when other threads
+    store.
     """
     space, limit, _why = MEMORY[memory]
     if isinstance(last, Recorded):
@@ -180,9 +181,10 @@ def by_line(last: Trace, mine: Columns) -> list[tuple[Place, str, int]]:
 
 
 def all_alike(last: Trace, mine: Columns, place: Place) -> int:
-    """Count the lanes of a warp that load what one loads at a place; 0 if not all do.
+    """Count a warp's lanes that load at `place`; 0 unless all load the same elements.
 
-    mine: the loads of the one. A single element is no work that could be shared.
+    mine: the loads of one of these lanes. Returns 0 also for a single element, which is
+    no work to share.
     """
     sites = np.array([replace(p, expression="") == place for p in last.places])
     view, mine = last.view, mine[sites[last.site[mine]]]
@@ -210,7 +212,7 @@ def needless(last: Trace, mine: Columns) -> Columns:
 
 
 def busiest(last: Trace, mine: Columns) -> tuple[Place, str, int]:
-    """Return the line with most of the accesses `mine`, its array, and the count."""
+    """Return the line with the most accesses in `mine`, its array, and their number."""
     sites, times = np.unique(last.site[mine], return_counts=True)
     site = sites[np.argmax(times)]
     array = last.arrays[int(last.array[mine[last.site[mine] == site][0]])]
@@ -218,7 +220,7 @@ def busiest(last: Trace, mine: Columns) -> tuple[Place, str, int]:
 
 
 def peeks(exercise: KernelExercise, last: Trace, lines: list[Line]) -> str:
-    """Count the words that a thread peeks at, each once, for the busiest thread."""
+    """Count the distinct words that the busiest thread peeks at."""
     rows = last.atomics["relaxed"]
     rows = rows[last.operation[rows] == READ]
     number = last.of_views("number")[last.view[rows]].astype(np.int64)
@@ -232,7 +234,7 @@ def peeks(exercise: KernelExercise, last: Trace, lines: list[Line]) -> str:
 
 
 def too_many_peeks(exercise: KernelExercise, last: Trace, mine: Columns) -> Verdict:
-    """Return the verdict on a thread whose first peeks are at the rows `mine`."""
+    """Return the verdict on a thread that peeks at too many words, at rows `mine`."""
     site, array, times = busiest(last, mine)
     return exercise.verdict(
         "loads",
@@ -246,7 +248,7 @@ def too_many_peeks(exercise: KernelExercise, last: Trace, mine: Columns) -> Verd
 
 
 def barriers(exercise: KernelExercise, last: Trace, lines: list[Line]) -> str:
-    """Count the barriers that a block passes, for the block that passes the most."""
+    """Count the barriers passed by the block that passes the most."""
     each: Counter[int] = Counter()
     for (block, _), times in last.barriers.items():
         each[block] += times
@@ -294,7 +296,7 @@ def too_many_flops(exercise: KernelExercise, last: Trace, each: int) -> Verdict:
 
 
 def atomics(exercise: KernelExercise, _: Trace, lines: list[Line]) -> str:
-    """Count the atomic operations on global memory, one for each lane and call."""
+    """Count the atomic operations on global memory, one per lane and call."""
     mine = [n for n in lines if n.atomic and not n.shared]
     done = sum(n.lanes for n in mine)
     if done > exercise.limits["atomics"]:

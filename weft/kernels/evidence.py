@@ -34,10 +34,10 @@ READERS = 4  # the most lines reading an array that a verdict shows
 class Clue:
     """The property that all wrong elements share, in a sentence or two.
 
-    only: whether a single block, warp or lane is wrong, or right. is_ratio: whether it
-    only gives the factor by which the elements are off. is_question: whether it only
-    asks for the cause. is_cause: whether the verdict already names the cause. of: the
-    input that was not used as it should have been, if any.
+    only: whether a single block, warp or lane is wrong, or right. is_ratio: whether
+    `text` only gives the factor by which the elements are off. is_question: whether
+    `text` only asks for the cause. is_cause: whether the verdict already names the
+    cause. of: the input that was not used as it should have been, if any.
     """
 
     text: str = ""
@@ -83,7 +83,7 @@ class Result:
 
     @property
     def at(self) -> str:
-        """The first wrong element, as a sentence names it."""
+        """The first wrong element, as named in a sentence."""
         return self.first.where(self.name)
 
     @cached_property
@@ -137,7 +137,7 @@ def owners(trace: Trace, name: str, output: Array) -> Owners | None:
 def wrong_value(result: Result, verdict: Verdict) -> Failed:
     """Return a failure: the verdict on a wrong element, its store and the evidence.
 
-    What the wrong elements have in common is included for the advisers.
+    The failure includes what the wrong elements have in common, for the advisers.
     """
     trial, done, exercise = result.trial, result.done, result.trial.exercise
     row = done.trace.last_store(result.name, result.byte)
@@ -179,7 +179,7 @@ def with_notes(places: Sequence[Note], more: Sequence[Note]) -> list[Note]:
 
 @dataclass(frozen=True)
 class Cause:
-    """The cause of a wrong value: a sentence, lines, and the input it concerns."""
+    """The cause of a wrong value: a sentence, notes on lines, and an input."""
 
     text: str = ""
     notes: Sequence[Note] = ()
@@ -209,9 +209,9 @@ def arisen(result: Result) -> Cause:
 
 
 def replaced(result: Result) -> Cause:
-    """Say that exactly the old value of an output that is to be updated is missing.
+    """Say that a result lacks the old value of an output that should be updated.
 
-    Only if it is missing from every wrong element.
+    Only if every wrong element lacks exactly its old value.
     """
     trial, trace, name = result.trial, result.done.trace, result.name
     if trial.exercise.out is None or result.wrong.size < FEW:
@@ -228,7 +228,7 @@ def replaced(result: Result) -> Cause:
 
 
 def left_over(result: Result) -> Cause:
-    """Say that shared memory was read that still held a value from an earlier stage."""
+    """Say that a thread read shared memory that still held an earlier stage's value."""
     trace = result.done.trace
     row = trace.last_store(result.name, result.byte)
     if row is None or trace.bulk.copies or trace.atomics["begun"].size:
@@ -237,7 +237,7 @@ def left_over(result: Result) -> Cause:
 
 
 def way(result: Result) -> Cause:
-    """Find the earlier location of a value that is right at another index."""
+    """Find the shared-memory element from which a misplaced value was read."""
     trace = result.done.trace
     row = trace.last_store(result.name, result.byte)
     if row is None or result.first.pattern is not Pattern.MOVED:
@@ -284,7 +284,7 @@ def used_in(function: FunctionType, name: str) -> list[int]:
 
 
 def around(function: FunctionType, lines: list[int], result: Result) -> list[int]:
-    """Return the line of the innermost `if` around these lines but not the store."""
+    """Return the line of the innermost `if` around all `lines` but not the store."""
     trace = result.done.trace
     row = trace.last_store(result.name, result.byte)
     stored = trace.places[trace.site[row]].line if row is not None else 0
@@ -300,7 +300,7 @@ def around(function: FunctionType, lines: list[int], result: Result) -> list[int
 
 
 def inputs_in(result: Result) -> dict[int, tuple[str, Array]]:
-    """Return the inputs, by number, whose elements appear in the trace."""
+    """Return the input arrays that the trace knows, by position, with their names."""
     trial, trace = result.trial, result.done.trace
     names = parameter_names(trial.exercise.kernel)
     return {
@@ -314,8 +314,7 @@ def inputs_in(result: Result) -> dict[int, tuple[str, Array]]:
 def unused(result: Result) -> Cause:
     """Name an input element that is copied to shared memory but never read there.
 
-    It is one that the wrong result depends on. Adds the lines that read the shared
-    array.
+    The wrong result depends on this element. Adds the lines that read the shared array.
     """
     trial, trace, index = result.trial, result.done.trace, result.first.index
     if trace.blocks < trace.all_blocks or trace.bulk.copies:
@@ -401,7 +400,7 @@ def readers(trial: Trial, trace: Trace, name: str, mine: Columns) -> list[Note]:
 
 
 def handing(trial: Trial, name: str) -> list[Place]:
-    """Return the kernel's lines that pass an array to a function."""
+    """Return the kernel's lines that pass the array `name` to a function."""
     function = trial.exercise.function()
     if function is None:
         return []
@@ -417,7 +416,8 @@ def handing(trial: Trial, name: str) -> list[Place]:
 def alone(result: Result) -> int | None:
     """Return the block that stored the wrong element, if no other was involved.
 
-    Returns None if another block stored there too, or to what this block read.
+    Returns None if another block stored there too, or to an element that this block
+    read.
     """
     trace = result.done.trace
     rows = trace.stores(result.name, result.byte)
@@ -442,7 +442,7 @@ def stored_at(result: Result, verdict: Verdict, row: int) -> Verdict:
 
 
 def old_nan(result: Result) -> int | None:
-    """Find the row that read a wrong NaN's element while it held its initial NaN."""
+    """Return the row that read the initial NaN of the first wrong element, or None."""
     trial, trace, index = result.trial, result.done.trace, result.first.index
     number = list(result.done.launch.written).index(result.name)
     first = trial.case.outputs[number]
@@ -498,7 +498,7 @@ def clue(result: Result) -> Clue:
 
 
 def moved(result: Result) -> str:
-    """Say where the first wrong value belongs, if the values are right elsewhere."""
+    """Say where the first wrong value belongs, if it is right at exactly one index."""
     got, wanted = result.got, result.wanted.astype(result.got.dtype)
     if result.first.pattern is not Pattern.MOVED or result.first.belongs is not None:
         return ""
@@ -509,7 +509,7 @@ def moved(result: Result) -> str:
 
 
 def factor(result: Result) -> float | None:
-    """Return the factor by which all wrong elements are off, or None if they differ."""
+    """Return the one factor by which all wrong elements are off, or None."""
     got, wanted = result.got.ravel()[result.wrong], result.wanted.ravel()[result.wrong]
     if result.first.pattern is Pattern.MULTIPLE or not wanted.all():
         return None
@@ -532,7 +532,7 @@ def near_integer(ratio: float) -> bool:
 
 
 def times(ratio: float) -> str:
-    """Describe a ratio: 'exactly twice what it should be'."""
+    """Describe a ratio, as in 'exactly twice what it should be'."""
     shown = str(round(ratio)) if near_integer(ratio) else show(ratio)
     return by_name(ratio) or f"{shown} times what it should be"
 
@@ -553,7 +553,7 @@ def by_name(ratio: float) -> str:
 
 
 def own_element(result: Result) -> str:
-    """Say that each wrong element is off by the input's element at the same index."""
+    """Say that each wrong element is off by an input's element at the same index."""
     wrong, by = result.wrong, result.by[result.wrong]
     for name, x in like(result):
         mine = x[wrong].astype(by.dtype)
@@ -596,7 +596,7 @@ class Piece:
 
 
 def offset(result: Result) -> str:
-    """Say that each block, warp or thread is off by a constant, and what that is."""
+    """Say that each block, warp or thread is off by a constant, and by which."""
     if result.owners is None or result.got.ndim != 1 or len(result.wrong) < FEW:
         return ""
     if np.ptp(result.wanted[result.wrong].astype(float)) <= 20 * result.noise:
@@ -609,7 +609,7 @@ def offset(result: Result) -> str:
 
 
 def pieces_of(result: Result, by: Owners, level: str) -> list[Piece]:
-    """Return the wrong pieces, or [] unless each is off by a single number."""
+    """Return the wrong pieces; [] unless all elements of each are off by one number."""
     inner = {"block": by.block * 0, "warp": by.warp, "thread": by.thread}[level]
     owner = by.block * (WARP * WARP + 1) + inner
     pieces = []
@@ -631,7 +631,7 @@ def pieces_of(result: Result, by: Owners, level: str) -> list[Piece]:
 
 
 def worded(result: Result, level: str, pieces: list[Piece]) -> str:
-    """Describe the first piece and what it is off by, if all follow the same rule."""
+    """Describe the first piece, by how much it is off, and the rule of all, if any."""
     one = pieces[0]
     trial = result.trial
     where = f"block {named(unravel(one.block, trial.grid))}"
@@ -650,7 +650,7 @@ def worded(result: Result, level: str, pieces: list[Piece]) -> str:
 
 
 def rule_of(result: Result, pieces: list[Piece], level: str) -> str:
-    """Say which numbers the pieces are off by: ': `ends[0]`'; '' if unclear.
+    """Say by which numbers the pieces are off: ', which is `ends[0]`'; '' if unclear.
 
     These are elements of an input with one element per block, or sums of an input over
     the piece itself or over as many elements before it.
@@ -678,7 +678,7 @@ def rule_of(result: Result, pieces: list[Piece], level: str) -> str:
 
 
 def equal(result: Result, pieces: list[Piece], wanted: list[float]) -> bool:
-    """Return whether all pieces are too large, or all too small, by `wanted`."""
+    """Return whether each piece is off by its number in `wanted`, all with one sign."""
     by = np.array([p.by for p in pieces])
     other = np.array(wanted)
     return any(
@@ -687,9 +687,9 @@ def equal(result: Result, pieces: list[Piece], wanted: list[float]) -> bool:
 
 
 def only_some(result: Result) -> Clue:
-    """Say that only the edge blocks are wrong, or that one block is, or all others.
+    """Say that only the edge blocks are wrong, or only one block, or all but one.
 
-    The same goes for one warp or one lane.
+    The last two apply to warps and lanes as well.
     """
     by = result.owners
     if by is None or (by.block < 0).any() or len(result.wrong) in (0, result.got.size):
@@ -717,7 +717,7 @@ def only_some(result: Result) -> Clue:
 
 
 def ragged(result: Result, by: Owners) -> set[int]:
-    """Return the blocks in which some threads store nothing, if in others all do."""
+    """Return the blocks in which some threads store nothing."""
     threads = int(np.prod(result.trial.block))
     pairs = np.unique(by.block * threads + by.thread) // threads
     blocks, busy = np.unique(pairs, return_counts=True)
@@ -725,7 +725,7 @@ def ragged(result: Result, by: Owners) -> set[int]:
 
 
 def which(result: Result, what: str, number: int) -> str:
-    """Name a block, or a warp or lane, whichever block or warp it is in."""
+    """Name a block, a warp of each block, or a lane of each warp."""
     if what == "block":
         return f"block {named(unravel(number, result.trial.grid))}"
     blocks, threads = np.prod(result.trial.grid), np.prod(result.trial.block)

@@ -20,7 +20,7 @@ from weft.starters import source_function
 
 @dataclass(frozen=True)
 class KernelCase(Case):
-    """A case of a kernel. outputs: the arrays it will write, as they are before."""
+    """A case of a kernel. outputs: the arrays that it writes, as before the launch."""
 
     outputs: tuple[Array, ...] = ()
 
@@ -40,9 +40,9 @@ class KernelExercise(Exercise):
     larger: the size of the larger case, far above those listed; None to derive one,
         False for none.
     cluster: how many neighbouring blocks along x form a cluster, as for `weft.prepare`;
-        the grid has to be a multiple of that.
-    without: atomic operations that it may not use, such as "cuda.atomic.max", or
-        "cuda.atomic.max float32" for arrays of that type alone.
+        the grid has to be a multiple of this number.
+    without: atomic operations that the kernel may not use, such as "cuda.atomic.max",
+        or "cuda.atomic.max float32" for arrays of that type alone.
     sized: `(*size)` → how a verdict names a size, by default 'size 16 × 1,024'.
     describe: output → `(index, got, wanted)` → what a verdict says of a wrong element,
         where numbers alone say little. These outputs are compared first.
@@ -118,7 +118,7 @@ class KernelExercise(Exercise):
         return "" if place.function == code.co_name else f"in `{place.function}`"
 
     def noted(self, note: str, place: Place) -> str:
-        """Extend a note on a line by the other function that contains it, if any."""
+        """Add to a note on a line which other function contains that line, if any."""
         return ", ".join(filter(None, (note, self.elsewhere(place))))
 
     def fresh(self, case: KernelCase) -> tuple[Array, ...]:

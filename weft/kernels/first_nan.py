@@ -1,4 +1,4 @@
-"""The line on which a wrong NaN arises, found by running its launch once more.
+"""The line on which a wrong NaN arises, found by running the launch once more.
 
 A NaN that reaches an output has often arisen much earlier, on another line and in
 another thread. The launch runs again while Python reports each line that one thread
@@ -38,10 +38,10 @@ MAKES_NAN = (
 
 @dataclass(frozen=True)
 class Born:
-    """Where a thread gets its first NaN: the place, the name, and others' values.
+    """Where a thread gets its first NaN: the place, name, and other names' values.
 
     name: "" if the value is stored at once, without a name. others: the floating-point
-    values that other names on the line held before it.
+    values that other names on the line held before the line ran.
     """
 
     place: Place
@@ -62,10 +62,10 @@ class Born:
 
 
 def first_nan(trial: Trial, trace: Trace, row: int) -> tuple[str, list[Note]]:
-    """Find the line on which the NaN arises that was stored at `row`.
+    """Find the line on which the NaN stored at `row` arises.
 
     Returns a sentence and a note on that line; "" and [] if the launch is too long, if
-    the NaN comes from an input, or if atomics have added it up.
+    the NaN comes from an input, or if atomic operations have summed the value.
     """
     if not 0 < len(trace) <= LONGEST:
         return "", []
@@ -85,7 +85,7 @@ def first_nan(trial: Trial, trace: Trace, row: int) -> tuple[str, list[Note]]:
 
 
 def first_read(trial: Trial, trace: Trace, rows: Any) -> int | None:
-    """Return the first of these reads that returned NaN."""
+    """Return the first of the reads `rows` that returned NaN, or None."""
     if not len(rows):
         return None
     kernel, given = trial.exercise.kernel, (*trial.case.inputs, *trial.fresh())
@@ -111,7 +111,7 @@ def born_in(trial: Trial, trace: Trace, row: int) -> tuple[str, list[Note]]:
 
 
 def watched(trial: Trial, trace: Trace, row: int) -> "Watch | None":
-    """Run a trial again up to a row, and watch the thread that makes that access."""
+    """Run a trial again up to `row`, watching the thread that makes that access."""
     runs: list[CalledRun] = []
 
     def make(*how: Any) -> CalledRun:
@@ -135,7 +135,7 @@ class Watch:
 
     @property
     def ends_with_nan(self) -> bool:
-        """Whether a name of the thread is NaN at the end."""
+        """Whether one of the thread's variables is NaN at the end."""
         return any(is_nan(x) for _, now in self._held.values() for x in now.values())
 
     @contextmanager
@@ -148,7 +148,7 @@ class Watch:
             sys.settrace(before)
 
     def _call(self, frame: FrameType, event: str, arg: Any) -> Any:
-        """Trace frames of the kernel, and of what it calls, in the watched thread."""
+        """Trace the watched thread's frames of the kernel and of functions it calls."""
         if not self.runs or frame.f_code not in self.runs[0].lines:
             return None
         thread = self.runs[0].current
@@ -157,7 +157,7 @@ class Watch:
         return self._line
 
     def _line(self, frame: FrameType, event: str, arg: Any) -> Any:
-        """Look at what the line just executed has done."""
+        """Record the variables after a line, and the first of them to become NaN."""
         now = {k: v for k, v in frame.f_locals.items() if isinstance(v, int | float)}
         line, before = self._held.get(frame, (0, {}))
         fresh = [k for k, v in now.items() if is_nan(v) and not is_nan(before.get(k))]

@@ -1,4 +1,4 @@
-"""Find where the first float64 in a kernel's source comes from, and where it flows.
+"""Where the first float64 in a kernel's source comes from, and where it flows.
 
 The compiler reports which lines compute in float64, but not which number is the origin:
 the literal may be on a line that only assigns it. Where the source does not show it,
@@ -71,7 +71,7 @@ def literals(function: FunctionType, parts: list[ast.AST]) -> Notes:
 def quotients(
     function: FunctionType, parts: list[ast.AST], computing: set[int]
 ) -> Notes:
-    """Return the lines that divide an integer, or divide by one."""
+    """Return the lines that divide an integer, or divide by an integer."""
     local = {n for node, _ in statements(function) for n in targets(node)}
     lengths = {
         name
@@ -126,7 +126,7 @@ def chooses(node: ast.stmt) -> bool:
 
 
 def is_length(node: ast.expr) -> bool:
-    """Return whether an expression is an array's shape, part of one, or its size."""
+    """Return whether an expression is an array's size, shape, or part of its shape."""
     if isinstance(node, ast.Subscript):
         node = node.value
         return isinstance(node, ast.Attribute) and node.attr == "shape"
@@ -134,7 +134,7 @@ def is_length(node: ast.expr) -> bool:
 
 
 def whole_numbers(function: FunctionType, computing: set[int]) -> Notes:
-    """Return the lines that combine an integer with a float, or choose between them."""
+    """Return the lines that combine an integer with a float, or choose one of them."""
     found: Notes = {}
     for node in untyped(tree_of(function), indices=False):
         met: list[ast.expr] = []
@@ -291,6 +291,6 @@ def powers(tree: ast.AST) -> Notes:
 
 
 def is_a(node: ast.AST, *numbers: Number) -> bool:
-    """Return whether an expression is a number of one of these types."""
+    """Return whether an expression is a number of one of the types `numbers`."""
     seen = getattr(node, "seen", None)
     return isinstance(seen, Num) and seen.number in numbers

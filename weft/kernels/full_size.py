@@ -20,7 +20,7 @@ from weft.wording import sentence
 
 
 def run(exercise: KernelExercise) -> list[str]:
-    """Launch on the GPU and compare. Returns facts; raises `Failed`."""
+    """Launch on the GPU and compare the outputs. Returns facts; raises `Failed`."""
     from numba import cuda as numbas
 
     cuda: Any = numbas
@@ -58,7 +58,7 @@ def launch(trial: Trial, given: list[Any]) -> None:
 
 
 def without_clusters(exercise: KernelExercise) -> str:
-    """Say why a kernel cannot be launched in clusters here; '' where it can."""
+    """Say why a kernel cannot be launched in clusters here; '' if it can."""
     if exercise.cluster == 1:
         return ""
     if device.find().capability < (9, 0):

@@ -33,7 +33,7 @@ _VERBS = {READ: "read", WRITE: "written", ATOMIC: "changed atomically"}
 
 @dataclass(frozen=True)
 class Hazard:
-    """A hazard in a trace. `secondary` if a wrong result describes the mistake better.
+    """A hazard in a trace. secondary: whether a wrong result shows the mistake better.
 
     Two threads that store to the same element of an output usually have a wrong index.
     Then an element that is missing or wrong is closer to the mistake than the
@@ -47,7 +47,7 @@ class Hazard:
 def find(
     trace: Trace, *, unset_is_fine: bool = False, guesses_are_fine: bool = True
 ) -> Hazard | None:
-    """Return the first hazard of a trace, or None. Its verdict is on the kernel.
+    """Return the first hazard in the trace of a kernel, or None.
 
     unset_is_fine: accept reads of memory that no thread has written, see `reruns`.
     guesses_are_fine: see `races`.
@@ -88,7 +88,7 @@ def is_clean(trace: Trace | Recorded) -> bool:
 
 
 def certain(trace: Trace) -> Verdict | None:
-    """Return the verdict on a race in an unfinished trace, or None if it has none yet.
+    """Return the verdict on a race in an unfinished trace, or None if there is none.
 
     Two unordered plain accesses remain a race, whatever follows. Atomics and lost
     updates are left out: the result may say more about them.
@@ -112,7 +112,7 @@ def too_early(trace: Trace) -> Verdict | None:
 def misled(trace: Trace) -> Verdict | None:
     """Return the verdict on an integer read too early from shared memory, or None.
 
-    It may have been used as an index.
+    The integer may have been used as an index.
     """
 
     def index(access: Access) -> bool:
@@ -139,7 +139,7 @@ def lines_of(places: list[Place], kernel: str) -> str:
 
 
 def told_of(trace: Trace, one: Access, two: Access, blocks: bool = True) -> Row:
-    """Return the fields that name two threads. blocks: also name their blocks."""
+    """Return the fields that name two threads. blocks: whether to name their blocks."""
     names = {
         "one": trace.thread_at(one.row, with_block=blocks),
         "two": trace.thread_at(two.row, with_block=blocks),
@@ -224,10 +224,10 @@ def _apart(
 
 
 def _own_element(trace: Trace, race: Race, write: Access, told: Row) -> str:
-    """Ask which element of a global array is a thread's own, if only one can be.
+    """Ask which element of a global array the writer owns: the one it reads or stores.
 
-    The writer reads one element of the array and stores to another. No barrier makes
-    that right.
+    Returns '' unless the writer reads one element of the array and stores to another.
+    No barrier makes that right.
     """
     mine = (trace.array == trace.array[write.row]) & (trace.block == write.block)
     mine &= trace.thread == write.thread
@@ -243,7 +243,7 @@ def _own_element(trace: Trace, race: Race, write: Access, told: Row) -> str:
 
 
 def _unfenced(trace: Trace, race: Race) -> Verdict:
-    """Return the verdict on a race that only lacks the second thread's fence."""
+    """Return the verdict on a race in which the second thread lacks only a fence."""
     one, two = race.first, race.second
     told = told_of(trace, one, two, race.within == "grid")
     after, places = "", [(one.place, f"{_VERBS[one.operation]} by {told['one']}")]
@@ -283,9 +283,9 @@ def _topic(race: Race) -> str:
 
 
 def _missed(trace: Trace, race: Race) -> tuple[Place, frozenset[int]] | None:
-    """Return a barrier that did not order the two threads, and which threads came.
+    """Return a barrier that failed to order two threads, and which threads reached it.
 
-    One of the two reached it, or neither did and it is between their lines.
+    Either one of the two reached it, or neither did and it is between their lines.
     """
     ours = {race.first.thread, race.second.thread}
     places = race.first.place, race.second.place
@@ -302,7 +302,7 @@ def _missed(trace: Trace, race: Race) -> tuple[Place, frozenset[int]] | None:
 
 
 def _passed_between(trace: Trace, race: Race) -> Place | None:
-    """Return a barrier between the two lines that both threads passed, in a loop."""
+    """Return a barrier between a race's lines that both threads passed, in a loop."""
     places = race.first.place, race.second.place
     low, high = sorted(p.line for p in places)
     epochs = {int(trace.epoch[a.row]) for a in (race.first, race.second)}
@@ -335,7 +335,7 @@ def _next_turn(
 
 
 def _same_elements(trace: Trace, one: Access, two: Access) -> int:
-    """Count the elements that both threads store to from the lines of two accesses.
+    """Count the elements to which both threads store on the lines of their accesses.
 
     Returns 0 if they do not store to the same elements. If they do, each thread does
     the other's work.
@@ -359,10 +359,10 @@ def _question(trace: Trace, race: Race) -> str:
 
 
 def _has_been_read(trace: Trace, write: Access, read: Access) -> bool:
-    """Return whether the writer has already passed the line that the other still reads.
+    """Return whether the writer has passed the line on which the other has yet to read.
 
-    Also requires that there was something to read: otherwise the read is early, and not
-    the write late.
+    Also requires that there was something to read: otherwise the read is early rather
+    than the write late.
     """
     address = trace.address == trace.address[write.row]
     filled = address & (trace.space == trace.space[write.row])
@@ -374,7 +374,7 @@ def _has_been_read(trace: Trace, write: Access, read: Access) -> bool:
     rows = np.arange(len(trace))
 
     def done(access: Access, until: int) -> int:
-        """Count the thread's reads on the line since its last barrier."""
+        """Count a thread's reads on the line since its last barrier, before `until`."""
         mine = (trace.thread == access.thread) & (trace.block == access.block)
         mine &= trace.epoch == trace.epoch[access.row]
         return int((mine & reads & (rows < until)).sum())
@@ -472,8 +472,8 @@ def _overtaken(trace: Trace, read: Access, begun: Access) -> Verdict:
 def _unarrived(trace: Trace, read: Access, begun: Access) -> Verdict:
     """Return the verdict on a read of memory that a bulk copy is still writing.
 
-    If another block starts the copy, and it is not the first one to that memory, the
-    copy has instead overwritten earlier data too soon.
+    If another block starts the copy, and an earlier copy went to the same memory, the
+    copy has instead overwritten that data too soon.
     """
     before = [row for row in trace.bulk.copies if row < begun.row]
     again = (trace.owner[before] == trace.owner[begun.row]) & (

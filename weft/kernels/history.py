@@ -1,7 +1,7 @@
-"""The steps that led to a fault of a kernel: which threads accessed its element, when.
+"""The steps that led to a kernel's fault: which threads accessed the element, and when.
 
 The launch runs once more to see what memory held at each step. Only a failed launch
-does, so a check that passes costs nothing more.
+runs again, so a check that passes costs nothing more.
 """
 
 from itertools import chain
@@ -74,7 +74,7 @@ def of_element(
 
 
 def up_to(trial: Trial, backwards: bool, trace: Trace, verdict: Verdict) -> list[Step]:
-    """Return the steps of a thread up to an invalid index, and others' on that line."""
+    """Return a thread's steps up to an invalid index, and others' on the same line."""
     thread, block = verdict.thread, verdict.block
     if not verdict.places or thread is None or block is None:
         return []
@@ -160,16 +160,17 @@ def last(rows: Columns, most: int) -> list[int]:
 
 
 def before(trace: Trace, row: int, most: int) -> list[int]:
-    """Return a thread's last `most` accesses before one of its own."""
+    """Return up to `most` accesses by a thread just before its access at `row`."""
     same = trace.thread[:row] == trace.thread[row]
     same &= trace.block[:row] == trace.block[row]
     return last(np.flatnonzero(same), most)
 
 
 def nearest(rows: list[int], mine: list[int], others: chain[int]) -> list[int]:
-    """Return at most MOST rows, in order: those of the fault, and the nearest to them.
+    """Return at most MOST rows, in order: the fault's, and those nearest to them.
 
-    mine: the accesses to its element, which are preferred to those of others.
+    rows: those of the fault. mine: accesses to the fault's element, preferred to
+    `others`.
     """
 
     def far(row: int) -> int:
@@ -207,7 +208,7 @@ class Telling:
         self.run = run_again(trial, backwards, wanted)
 
     def previous(self, row: int) -> int | None:
-        """Return the access to the element that comes before a row."""
+        """Return the row of the last access to the element before `row`, or None."""
         at = int(np.searchsorted(np.array(self.mine, np.int64), row))
         return self.mine[at - 1] if at else None
 
@@ -216,7 +217,7 @@ class Telling:
         return self.run is not None and self.run.values.get(row, NONE) != NONE
 
     def steps(self) -> list[Step]:
-        """Return the accesses as steps, and the barriers that their threads met at."""
+        """Return the chosen accesses, and barriers where threads met, as steps."""
         if self.run is None or not self.chosen:
             return []
         first, end = self.chosen[0], self.chosen[-1]
@@ -270,7 +271,7 @@ class Telling:
         return self.trace.element(row) or f"{array}[…]"
 
     def element(self, row: int, after: bool) -> str:
-        """Say what the element in question holds before a row, and after it."""
+        """Say what the element holds before `row` and, if `after`, after `row` too."""
         if not self.mine:
             return ""
         held = self.before(row)
@@ -301,7 +302,7 @@ class Telling:
         return shown(np.asarray(found).reshape(-1)[at].item())
 
     def value(self, row: int) -> str:
-        """Return the value that a row read, or left behind; '' if that is not known."""
+        """Return the value that access `row` read or left behind; '' if unknown."""
         if self.run is None:
             return ""
         trace = self.trace
@@ -317,7 +318,7 @@ class Telling:
 def run_again(
     trial: Trial, backwards: bool, wanted: dict[int, int]
 ) -> ValuedRun | None:
-    """Repeat a trial, and look at memory at some of its accesses."""
+    """Run a trial again, and note at each row in `wanted` what its address holds."""
     inputs = trial.case.inputs
     return values(
         trial.exercise.kernel,

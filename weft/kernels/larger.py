@@ -128,7 +128,7 @@ def holds(trial: Trial, most: float = MOST_WORK) -> bool:
 def trials(
     exercise: KernelExercise, choices: Sequence[Size], most: float
 ) -> Iterator[Trial]:
-    """Yield the launches that the exercise can make of these sizes.
+    """Yield the launches of the sizes in `choices` that the exercise can make.
 
     most: a limit on the elements of a size, given the work per element in the listed
     sizes.
@@ -213,7 +213,7 @@ def groups(rows: Sequence[Size]) -> list[tuple[int, ...]]:
 
 
 def grown(rows: Sequence[Size], group: tuple[int, ...], target: int) -> Size:
-    """Return the smallest listed size, the axes of `group` raised to about `target`."""
+    """Return the smallest listed size, with axes `group` raised to about `target`."""
     least = min((row for row in rows if all(row)), key=math.prod, default=rows[0])
     columns = list(zip(*rows, strict=True))
     each = round(target ** (1 / len(group))) if len(group) > 1 else target
@@ -226,8 +226,9 @@ def grown(rows: Sequence[Size], group: tuple[int, ...], target: int) -> Size:
 def fitting(column: Sequence[int], target: int) -> int:
     """Return a number above those of `column` and near `target`, of the same kind.
 
-    It is a power of two, or a multiple, if they all are. If they have no common divisor
-    it is even, but not a multiple of four: the other unlisted size is odd.
+    It is a power of two if they all are, or else a multiple of their greatest common
+    divisor. If that is 1, it is even, but not a multiple of four: the other unlisted
+    size is odd.
     """
     target = max(target, 2 * max(column))
     given = [part for part in column if part]

@@ -1,8 +1,9 @@
 """Kernels that other code launches: each is simulated and checked by the sanitizer.
 
 A host function, a PyTorch operator or a training step launches the learner's kernels.
-While it is watched, every launch in this process runs in the simulator under a trace,
-even on a machine with a GPU, and its hazards are those of a kernel checked alone.
+While that code is watched, every launch in this process runs in the simulator under a
+trace, even on a machine with a GPU, and is checked for the same hazards as a kernel
+alone.
 """
 
 import contextlib
@@ -35,7 +36,7 @@ _OURS = str(Path(__file__).parents[1])
 
 
 class Launches:
-    """The launches of one check: how many there were, and what was wrong first."""
+    """The launches of one check: how many there were, and the first hazard found."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -62,7 +63,7 @@ class Launches:
             yield
 
     def saw(self, trace: Trace, when: str, places: list[Note]) -> None:
-        """Check a launch's trace for hazards. places: the line that launched it."""
+        """Check a launch's trace for hazards. places: the line of the launch."""
         self.count += 1
         if self.hazard is not None and not self.hazard.secondary:
             return
@@ -103,10 +104,10 @@ def worded(
     raised_at: Callable[[BaseException], list[Note]],
     explain: Callable[[Exception], Verdict],
 ) -> Iterator[None]:
-    """Turn whatever a learner's code raises into a verdict. Raises `Failed`.
+    """Turn any exception from a learner's code into a verdict. Raises `Failed`.
 
-    call: how the verdict names the call. raised_at: the learner's lines that an error
-    came through. explain: the verdict on an exception of Python's.
+    call: how the verdict names the call. raised_at: returns the learner's lines through
+    which an error came. explain: returns the verdict on a Python exception.
     """
     name = launches.name
     try:
@@ -131,13 +132,13 @@ def worded(
 
 
 def faulted(name: str, fault: Fault, when: str, places: list[Note]) -> Verdict:
-    """Return the verdict on a kernel that stopped at a fault, and the launch's line."""
+    """Return the verdict on a fault in a kernel that was launched at `places`."""
     verdict = from_fault(name, fault, when)
     return verdict.but(places=[*verdict.places, *places])
 
 
 def traced_launch(kernel: Any, config: Any, args: tuple[Any, ...]) -> Trace:
-    """Run one launch in the simulator, and copy the results to arrays on a GPU.
+    """Run one launch in the simulator, and copy the results back to arrays on a GPU.
 
     Raises `Fault` for what the kernel does wrong, and LaunchError for a launch that no
     GPU accepts or that is far too large to simulate.
@@ -160,7 +161,7 @@ def traced_launch(kernel: Any, config: Any, args: tuple[Any, ...]) -> Trace:
 
 
 def on_host(arg: Any, back: list[Callable[[], Any]]) -> Any:
-    """Return `arg` in host memory; append to `back` what copies results back."""
+    """Return `arg` in host memory; append to `back` a function that copies it back."""
     if isinstance(arg, tuple):
         return tuple(on_host(part, back) for part in arg)
     arg = without_hint(arg)
@@ -209,7 +210,7 @@ def _tensor(arg: Any, back: list[Callable[[], Any]]) -> Any:
 def intercepted(handler: Handler) -> Iterator[None]:
     """Call `handler(kernel, config, args)` for every launch within a `with` block.
 
-    On a GPU this replaces a method of Numba's dispatcher, in the simulator one of our
+    On a GPU this replaces a method of Numba's dispatcher; in the simulator, one of our
     Launcher.
     """
     owner, name, call = _launching(handler)
@@ -222,7 +223,7 @@ def intercepted(handler: Handler) -> Iterator[None]:
 
 
 def _launching(handler: Handler) -> tuple[Any, str, Callable[..., None]]:
-    """Return the launcher's class, its method's name, and one that calls `handler`."""
+    """Return a class that launches, its method's name, and a method to replace it."""
     if simulating():
 
         def simulated(launcher: Any, *args: Any) -> None:

@@ -1,9 +1,10 @@
 """An index that goes through a type too small for it: int16, or float32.
 
 `int16(cuda.grid(1))` is right only up to 32,767, and `float32` holds every integer only
-up to 16,777,216. No size that the simulator could run goes that far, so this looks at
-the source. It reports an index in the whole grid that is converted, and then, without a
-remainder or a bound, indexes a one-dimensional argument.
+up to 16,777,216. No size that the simulator could run goes that far, so this module
+looks at the source. It reports a thread's index in the whole grid that is converted to
+such a type and then, without a remainder or a bound, indexes a one-dimensional
+argument.
 """
 
 import ast
@@ -31,7 +32,7 @@ WHOLE = ("int", "round", "floor", "ceil", "trunc", "rint")
 
 @dataclass(frozen=True)
 class Narrow:
-    """A conversion that cannot hold every index. line: its line in the file."""
+    """A conversion to a type too small for some indices. line: its line in the file."""
 
     kind: np.dtype[Any]
     line: int
@@ -99,7 +100,7 @@ def too_narrow(
 
 
 class Reader:
-    """Follows a thread's index through a kernel's assignments, in their order."""
+    """Follows a thread's index through a kernel's assignments, in order."""
 
     def __init__(self, function: FunctionType, flat: set[str]) -> None:
         self._flat, self._scope = flat, scope_of(function)
@@ -109,7 +110,7 @@ class Reader:
         self._tree = tree_of(function)
 
     def found(self) -> Iterator[tuple[Narrow, int]]:
-        """Yield the conversions that indices come from, each with the index's line."""
+        """Yield each narrow conversion of an index, and the line of the index."""
         for _ in range(3):  # a loop's next iteration uses what the last one computed
             self.read(self._tree)
         for node in nodes_of(self._tree):
@@ -119,7 +120,7 @@ class Reader:
                     yield narrow, index.lineno
 
     def read(self, tree: ast.AST) -> None:
-        """Record the values that assignments and loops give to their names."""
+        """Record the values that assignments and loops give to names."""
         for node in nodes_of(tree):
             match node:
                 case ast.Assign(targets=[ast.Name(name)], value=value):
@@ -169,11 +170,11 @@ class Reader:
         return None
 
     def converts(self, func: ast.expr) -> bool:
-        """Return whether a call returns its argument as another type."""
+        """Return whether a call of `func` converts its argument to another type."""
         return named(func) in WHOLE or self.kind(func) is not None
 
     def kind(self, func: ast.expr) -> np.dtype[Any] | None:
-        """Return the number type that is called here, or None for anything else."""
+        """Return the number type that `func` names, or None for anything else."""
         match func:
             case ast.Name(name):
                 value = self._scope.get(name)
@@ -192,7 +193,7 @@ def is_small(kind: np.dtype[Any]) -> bool:
 
 
 def named(node: ast.expr) -> str:
-    """Return the last part of a name: `grid` of `cuda.grid`."""
+    """Return the last part of a name: `grid` for `cuda.grid`."""
     if isinstance(node, ast.Attribute):
         return node.attr
     return node.id if isinstance(node, ast.Name) else ""

@@ -14,7 +14,7 @@ from weft.wording import joined, several
 
 
 def written_by(trace: Trace, row: int, name: str, ends: Sequence[int]) -> str:
-    """Say how many threads of a block have stored to one of its arrays, and how much.
+    """Say how many threads of a block stored to an array, and to how many elements.
 
     row: an access to the array. ends: the lines on which threads may have ended
     earlier.
@@ -81,7 +81,7 @@ def way_of(trace: Trace, row: int, byte: int) -> tuple[str, list[Note]]:
 
 
 def touching(trace: Trace, row: int, start: int) -> Flags:
-    """Mark the accesses to the element at an address, in the memory of a row."""
+    """Mark the accesses to the element at `start`, in the memory that `row` uses."""
     mine: Flags = (trace.address <= start) & (start < trace.address + trace.size)
     mine &= trace.space == trace.space[row]
     if trace.space[row] in (SHARED, LOCAL):
@@ -92,7 +92,7 @@ def touching(trace: Trace, row: int, start: int) -> Flags:
 
 
 def last_put(trace: Trace, read: int, at: int) -> int | None:
-    """Find the last store to a byte before a read of it, in the memory that is read."""
+    """Return the row of the last store to byte `at` before row `read`, or None."""
     hit = touching(trace, read, at)[:read] & (trace.operation[:read] != READ)
     rows = np.flatnonzero(hit)
     return int(rows[-1]) if rows.size else None
@@ -110,11 +110,11 @@ def element_at(trace: Trace, row: int, at: int) -> str:
 
 @dataclass(frozen=True)
 class Lost:
-    """Loads whose values go to shared memory, and which of these are read there.
+    """Loads whose values go to shared memory, and which values are read there.
 
     loads: the rows of loads that the same thread's next access stores to shared memory.
     stores: the rows of those stores, in the same order. used: for each element stored,
-    row after row, whether it has been read there.
+    row by row, whether it has been read there.
     """
 
     loads: Columns
@@ -126,8 +126,8 @@ class Lost:
     ) -> tuple[Array, dict[int, tuple[str, Place]]]:
         """Mark the elements of a global array that were used, and trace the others.
 
-        Returns the marks, and flat index → the shared element that holds an unused
-        element, and the line that stored it.
+        Returns the marks, and for each unused element: flat index → the shared element
+        that holds it, and the line that stored it there.
         """
         marks = np.zeros(x.size, bool)
         here = reading(trace, name, GLOBAL)
@@ -148,7 +148,7 @@ class Lost:
 
 
 def never_fetched(trace: Trace) -> Lost:
-    """Find the loads whose values go to shared memory, and which are read there."""
+    """Find loads whose values go to shared memory, and which values are read there."""
     thread = trace.block * (int(trace.thread.max(initial=0)) + 1) + trace.thread
     order, new = columns.order(thread)
     first, then = order[:-1], order[1:]
@@ -183,7 +183,7 @@ def never_fetched(trace: Trace) -> Lost:
 
 
 def reading(trace: Trace, name: str, space: int) -> Flags:
-    """Mark the accesses that read the array `name` of a memory space."""
+    """Mark the accesses that read the array `name` in a memory space."""
     here: Flags = np.array([a == name for a in trace.arrays] or [False])[trace.array]
     here &= (trace.space == space) & (trace.operation != WRITE)
     return here
@@ -192,7 +192,7 @@ def reading(trace: Trace, name: str, space: int) -> Flags:
 def elements(
     trace: Trace, name: str, x: Array, rows: Columns
 ) -> tuple[Columns, Columns]:
-    """Return the flat indices of the elements accessed at these rows, with the rows."""
+    """Return the elements accessed at `rows`: flat indices, and positions in `rows`."""
     begin = (trace.address[rows] - trace.bases[name]) // x.itemsize
     return columns.spread(begin, begin + trace.size[rows] // x.itemsize)
 
@@ -201,8 +201,8 @@ def stale(trace: Trace, row: int) -> tuple[str, list[Note]]:
     """Say that the thread of a store has read a value left from an earlier stage.
 
     The thread read several elements on one line between two barriers. One of these was
-    stored before the last stage; the same line has since stored to others, but not to
-    it.
+    stored before the last stage; the same line has since stored to other elements, but
+    not to that one.
     """
     mine = (trace.block == trace.block[row]) & (trace.thread == trace.thread[row])
     mine &= (trace.space == SHARED) & (trace.operation == READ)

@@ -47,7 +47,7 @@ def judge(trial: Trial, done: Done) -> None:
 def compared(
     verdict: Verdict, wrong: str, outputs: Sequence[Output], trial: Trial
 ) -> Verdict:
-    """Return the verdict with a sentence on which other outputs are right."""
+    """Add to the verdict a sentence that says which other outputs are right."""
     others = [output for output in outputs if output[0] != wrong]
     tolerance = trial.exercise.tolerance
     right = [f"`{n}`" for n, got, aim in others if agrees(got, aim, tolerance)]
@@ -91,7 +91,7 @@ def unwritten(trial: Trial, trace: Trace, name: str, marks: Array) -> Verdict:
 
 
 def left_out(name: str, marks: Array) -> str:
-    """Say which element was never written, and how many others."""
+    """Say which element was never written, and how many others were not."""
     missing = np.argwhere(~marks)
     first = ", ".join(str(int(i)) for i in missing[0])
     message = f"{name}[{first}] is never written"
@@ -104,7 +104,7 @@ def left_out(name: str, marks: Array) -> str:
 
 
 def nothing_written(trial: Trial, name: str) -> Verdict:
-    """Return the verdict on an output without stores: a rebound name, or a guard."""
+    """Return the verdict on an output without stores, with a likely cause."""
     kernel = trial.exercise.kernel
     notes: Sequence[Note] = line_with(kernel, rf"{name}\s*=[^=]")
     if notes:
@@ -136,7 +136,7 @@ def where_stores_went(
 ) -> tuple[str, list[Note], list[int]]:
     """Ask about the threads that did store to `name`: a question, lines and rows.
 
-    In a given function, one line is enough.
+    Of each function other than the kernel, one line is enough.
     """
     function = trial.exercise.function()
     launched = capital(trial.launched)

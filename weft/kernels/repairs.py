@@ -70,8 +70,8 @@ class Change:
 def find_guilty_line(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
     """Name the line on which one change fixes a wrong value, or say how to look.
 
-    Only if the verdict does not name a cause yet. Lines that cost too much are named
-    before.
+    Only if the verdict does not name a cause yet. If any lines cost too much, those are
+    named instead.
     """
     clue, exercise = facts.clue, trial.exercise
     if clue is None or exercise.checks_launch or verdict.kind != "wrong-value":
@@ -88,7 +88,7 @@ def find_guilty_line(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
 
 
 def with_line(trial: Trial, verdict: Verdict, change: Change) -> Verdict:
-    """Return the verdict with the line of a change that makes the kernel right."""
+    """Add to the verdict the line of a change that makes the kernel right."""
     function = trial.exercise.function()
     assert function is not None, "it has been changed"
     place, note = at_line(function, change.line), change.note or "the mistake is here"
@@ -127,7 +127,7 @@ def cure(trial: Trial) -> Change | None:
 
 
 def is_cured(trial: Trial, function: FunctionType, other: ast.stmt) -> bool:
-    """Return whether a changed function is right in this launch and in others."""
+    """Return whether a changed function is right in this launch and at other sizes."""
     with compiled(function, other) as kernel:
         if kernel is None or not is_right(trial, trial.case, kernel):
             return False
@@ -141,7 +141,7 @@ def is_cured(trial: Trial, function: FunctionType, other: ast.stmt) -> bool:
 
 
 class Tried(Run):
-    """A launch of a changed kernel, whose loops may now have no end."""
+    """A launch of a changed kernel, whose loops may now be endless."""
 
     patience = PATIENCE
 
@@ -202,7 +202,7 @@ def changes(tree: ast.AST, trial: Trial) -> Iterator[Change]:
 
 
 def sums(nodes: Nodes, number: dict[int, int]) -> Iterator[Change]:
-    """Yield changes to a sum that restarts in a loop, or is overwritten in one."""
+    """Yield changes to each sum that a loop resets or overwrites."""
     for loop in nodes:
         if not isinstance(loop, ast.For | ast.While):
             continue
@@ -251,7 +251,7 @@ def growing(at: int, found: Nodes) -> None:
 
 
 def replace(at: int, new: ast.AST, found: Nodes) -> None:
-    """Replace one statement by another."""
+    """Replace the statement `found[at]` by `new`."""
     old = found[at]
     for node in found:
         for field in ("body", "orelse"):
@@ -283,7 +283,7 @@ def is_array(node: ast.Call) -> bool:
 
 
 def numbered(nodes: Nodes, number: dict[int, int]) -> Iterator[Change]:
-    """Yield replacements of a number in an index by the variable of its loop."""
+    """Yield replacements of a number in an index by a loop's variable."""
     for loop in nodes:
         if not isinstance(loop, ast.For) or not isinstance(loop.target, ast.Name):
             continue
@@ -302,7 +302,7 @@ def numbered(nodes: Nodes, number: dict[int, int]) -> Iterator[Change]:
 
 
 def indexed(at: int, which: int, name: str, found: Nodes) -> None:
-    """Put a name into an index."""
+    """Replace part `which` of an index by the name `name`."""
     index: Any = found[at]
     index.elts[which] = ast.Name(name, ast.Load())
 
@@ -372,7 +372,7 @@ def terms(nodes: Nodes, number: dict[int, int]) -> Iterator[Change]:
 
 
 def become(at: int, new: ast.expr, found: Nodes) -> None:
-    """Turn one expression into another of the same node type."""
+    """Turn the binary operation `found[at]` into `new`."""
     old: Any = found[at]
     made: Any = copy.deepcopy(new)
     old.left, old.op, old.right = made.left, made.op, made.right
@@ -427,7 +427,7 @@ def sides(nodes: Nodes, number: dict[int, int]) -> Iterator[Change]:
 
 
 def exchanges(nodes: Nodes, number: dict[int, int]) -> Iterator[Change]:
-    """Yield swaps of two names in a statement, for names that one statement assigns."""
+    """Yield swaps, in a statement, of two names that are assigned together."""
     pairs = partners(nodes)
     for one in nodes:
         if not isinstance(one, ast.Assign | ast.AugAssign | ast.Expr | ast.If):
@@ -452,7 +452,7 @@ def exchanges(nodes: Nodes, number: dict[int, int]) -> Iterator[Change]:
 
 
 def partners(nodes: Nodes) -> list[tuple[str, str]]:
-    """Return the pairs of names that are assigned together: `tx, ty = …`."""
+    """Return the pairs of names assigned together (`tx, ty = …`), and known pairs."""
     found = []
     for one in nodes:
         if isinstance(one, ast.Tuple) and isinstance(one.ctx, ast.Store):

@@ -38,7 +38,7 @@ class Request:
     """One execution of a line by a warp.
 
     rows: its accesses in the trace, in the order of the lanes. time: how many times the
-    warp had executed the line before. cost: the sectors that it moves, or its passes.
+    warp had executed the line before. cost: the number of sectors moved, or of passes.
     even: whether all requests of the line cost the same.
     """
 
@@ -49,7 +49,7 @@ class Request:
 
 
 def worst(trace: Trace, line: Line) -> Request:
-    """Return the most expensive request of a line, the first of several."""
+    """Return the most expensive request of a line; of several, the first."""
     rows = rows_of(trace, line)
     found = grouped(trace, rows, np.zeros_like(rows))
     cost = passes(trace, found.rows, found.request) if line.shared else None
@@ -82,14 +82,14 @@ def passes(trace: Trace, rows: Columns, request: Columns) -> Columns:
 
 
 def parts(trace: Trace, rows: Columns) -> Columns:
-    """Return which lanes are served together: those of a warp, a half or a quarter."""
+    """Return each row's part of its warp (all, half or a quarter), served at once."""
     lanes = np.clip(PASS_BYTES // trace.size[rows], 1, WARP)
     part: Columns = trace.thread[rows] % WARP // lanes
     return part
 
 
 def clash(trace: Trace, request: Request) -> tuple[int, int, int, int] | None:
-    """Return two accesses of a request that conflict in a bank, and the words of both.
+    """Return two accesses of a request that conflict in a bank, and the word of each.
 
     Returns None if no two of them need different words of one bank.
     """
@@ -109,7 +109,7 @@ def clash(trace: Trace, request: Request) -> tuple[int, int, int, int] | None:
 
 
 def who(trace: Trace, rows: Columns) -> str:
-    """Name lanes: 'lanes 0 and 16', with their threads if a block is not one row."""
+    """Name lanes: 'lanes 0 and 16', with their threads if a block has several axes."""
     lanes = f"lanes {joined(trace.thread[rows] % WARP)}"
     threads = [trace.by(row)[0] for row in rows]
     if len(threads[0]) == 1:
@@ -120,8 +120,8 @@ def who(trace: Trace, rows: Columns) -> str:
 def touched(trace: Trace, request: Request, store: bool, shared: bool) -> str:
     """Say what the first lanes of a request access: 'lanes 0 and 1 read …'.
 
-    In shared memory, two lanes that conflict in a bank are among them. Returns '' if
-    that is unclear.
+    In shared memory, two lanes that conflict in a bank are named. Returns '' if that is
+    unclear.
     """
     rows, after = request.rows[:LANES], ""
     met = clash(trace, request) if shared else None
@@ -196,7 +196,7 @@ def again(last: Trace, line: Line, near: set[Place]) -> bool:
 
 
 def _astride(line: Line) -> int:
-    """Return how many sectors 16-byte accesses on a line may move beyond its ideal.
+    """Return how many sectors 16-byte accesses on a line may move beyond the ideal.
 
     Each request may begin and end in the middle of a sector.
     """
@@ -329,12 +329,12 @@ def over(exercise: KernelExercise, trace: Trace) -> list[Line]:
 
 
 def taken(line: Line) -> int:
-    """Return the total of the sectors or passes of a line's requests."""
+    """Return the total number of sectors or passes of a line's requests."""
     return line.ideal + line.conflicts if line.shared else line.sectors
 
 
 def noted(places: list[Note], line: Line) -> list[Note]:
-    """Add a line and its cost to a verdict's places, or to its own place there."""
+    """Add a line and its cost to a verdict's places, or to that line's place there."""
     unit = "pass" if line.shared else "sector"
     each, best = taken(line) / line.requests, line.ideal / line.requests
     many = several(each, unit)

@@ -67,9 +67,10 @@ def harmless(trial: Trial, done: Done, hazard: Hazard, backwards: bool) -> bool:
 
 
 def again(trial: Trial, content: int, cells: Cells, backwards: bool) -> Done | None:
-    """Repeat a launch with other contents in new memory; None if it then fails.
+    """Repeat a launch with new memory filled; return None if it then fails.
 
-    content: the number in every element. cells: receives the shared arrays.
+    content: the number in the first element, see `fill_with`. cells: receives the
+    shared arrays.
     """
 
     def fill(data: Array, space: str) -> None:
@@ -84,7 +85,7 @@ def again(trial: Trial, content: int, cells: Cells, backwards: bool) -> Done | N
 
 
 def fill_with(data: Array, content: int) -> None:
-    """Fill `data` with `content` and numbers after it, in steps of 3 if they fit."""
+    """Fill `data` with `content`, `content` + 3 and so on, cast to its type."""
     if data.dtype.names:
         for name in data.dtype.names:
             fill_with(data[name], content)
@@ -107,7 +108,7 @@ def same(done: Done, other: Done) -> bool:
 
 
 def untouched(one: tuple[Array, Array], two: tuple[Array, Array]) -> bool:
-    """Return whether shared memory is unchanged in both launches, or ends up equal."""
+    """Return whether each element is unchanged in both launches, or ends up equal."""
     (made, left), (made_two, left_two) = one, two
     kept = (left == made) & (left_two == made_two)
     equal = (left == left_two) | ((left != left) & (left_two != left_two))
@@ -162,9 +163,9 @@ def misused(trial: Trial, done: Done, backwards: bool) -> Verdict | None:
 def mistaken(trial: Trial, outputs: tuple[Array, ...]) -> tuple[int, Difference] | None:
     """Find the first output with a small value that is wrong by more than rounding.
 
-    Returns its number and the difference. Returns None if rounding explains every
-    difference, or if that cannot be decided, because the kernel cannot run in double
-    precision or is not exact there either.
+    Returns the output's number and the difference. Returns None if rounding explains
+    every difference, or if that cannot be decided, because the kernel cannot run in
+    double precision or is not exact there either.
     """
     pairs = list(zip(outputs, trial.case.expected, strict=True))
     tolerance = trial.exercise.tolerance
@@ -184,7 +185,7 @@ def mistaken(trial: Trial, outputs: tuple[Array, ...]) -> tuple[int, Difference]
 
 
 def is_exact(got: Array, wanted: Array, apart: Array) -> bool:
-    """Return whether all values outside `apart` were computed in double precision."""
+    """Return whether all values outside `apart` are right to double precision."""
     if got.dtype.kind not in "fc":
         return bool(np.array_equal(got, wanted))
     finite = np.isfinite(wanted) & ~apart
@@ -194,7 +195,7 @@ def is_exact(got: Array, wanted: Array, apart: Array) -> bool:
 
 
 def in_double(trial: Trial) -> tuple[Array, ...] | None:
-    """Run with float64 for every float32; return the outputs, or None if that fails."""
+    """Run a trial with float64 for float32; return the outputs, or None if it fails."""
     function = meaning.python_function(trial.exercise.kernel)
     if function is None:
         return None

@@ -17,7 +17,7 @@ SHUFFLES = ("shfl_sync", "shfl_up_sync", "shfl_down_sync", "shfl_xor_sync")
 
 
 def name_lost_results(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
-    """Add to a wrong value's verdict the lines whose result is discarded."""
+    """Add to a wrong value's verdict the first line that discards a call's result."""
     if verdict.kind != "wrong-value" or trial.exercise.checks_launch:
         return verdict
     shown = {(place.function, place.line) for place, _ in verdict.places}
@@ -93,7 +93,7 @@ def arguments(node: ast.AST) -> list[ast.arg]:
 
 
 def show_returns(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
-    """Add the `return` that a wrong value came from, in a function of the same cell."""
+    """Add the `return` lines of the same cell's function that gave a wrong value."""
     kernel = trial.exercise.function()
     if verdict.kind != "wrong-value" or kernel is None or not verdict.places:
         return verdict

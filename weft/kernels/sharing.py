@@ -15,7 +15,7 @@ LINES = 4  # the most that a verdict shows
 
 
 def handed_over(exercise: KernelExercise, last: Trace, _: list[Line]) -> str:
-    """Count the loads per block of shared memory that another thread has stored."""
+    """Count the loads per block of shared values that another thread has stored."""
     each = loads_from_others(last) / last.blocks
     if each < exercise.limits["handed_over"]:
         raise Failed(too_few_handed_over(exercise, last, each))
@@ -70,7 +70,7 @@ def too_few_handed_over(exercise: KernelExercise, last: Trace, each: float) -> V
 
 
 def busy_lines(last: Trace, chosen: Flags) -> list[Note]:
-    """Return the lines with the most of the loads `chosen`, and each one's count."""
+    """Return the lines with the most loads among `chosen`, each with its count."""
     sites, times = np.unique(last.site[chosen], return_counts=True)
     most = sorted(zip(-times, sites, strict=True))[:LINES]
     return [(last.places[site], f"{several(int(-n), 'load')}") for n, site in most]
@@ -101,7 +101,7 @@ def _uneven(last: Trace, here: Flags, block: Columns, thread: Columns) -> bool:
 
 
 def too_few_unguarded(exercise: KernelExercise, guarded: list[Place]) -> Verdict:
-    """Return the verdict on loads that all depend on a condition some threads fail."""
+    """Return the verdict on loads that some threads skip because of a condition."""
     return exercise.verdict(
         "guarded",
         "Some threads of a block skip this load, because a condition does not let them "

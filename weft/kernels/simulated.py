@@ -71,7 +71,7 @@ ADVISERS: tuple[Adviser, ...] = (  # in the order in which they see a failed tri
 
 
 def run(exercise: KernelExercise) -> tuple[list[str], Trace]:
-    """Run every size. Returns facts and the last trace; raises `Failed`."""
+    """Run a trial of each size. Returns facts and the last trace; raises `Failed`."""
     elements, right = 0, ""
     for size in exercise.sizes:
         trial = configure(exercise, exercise.case(size))
@@ -176,7 +176,7 @@ def watched(trial: Trial, backwards: bool, traces: list[Trace]) -> Done:
 
 
 def refused(trial: Trial, fault: Fault) -> Verdict:
-    """Return the verdict on what the simulator refused."""
+    """Return the verdict on a fault that ended the simulation."""
     helpers = device_functions(trial.exercise.kernel)
     stub = any(map(has_stub, helpers.values()))
     if stub or waits_for_the_answer(trial.exercise, fault):
@@ -188,7 +188,7 @@ def refused(trial: Trial, fault: Fault) -> Verdict:
 
 
 def waits_for_the_answer(exercise: KernelExercise, fault: Fault) -> bool:
-    """Return whether a given function waits for what the starter does not do yet."""
+    """Return whether a given function loops for ever as the starter is unchanged."""
     given = bool(fault.places) and fault.places[0].function != exercise.name
     stub = has_stub(exercise.written_by_learner)
     return fault.kind == "endless-loop" and given and stub
@@ -199,7 +199,7 @@ def run_unseen(exercise: KernelExercise) -> int:
 
     The last block runs first, because a GPU guarantees no order. If that fails, block 0
     runs first: a failure that also occurs there is easier to explain. Returns 0 if the
-    exercise has no unlisted size, or its data or launch cannot be made for it. Raises
+    exercise has no unlisted size, or if its data or launch cannot be made. Raises
     `Failed`.
     """
     trial = unseen_trial(exercise)

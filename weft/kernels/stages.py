@@ -20,7 +20,7 @@ Facts = list[str]
 
 
 def refuse_other(exercise: KernelExercise) -> None:
-    """Raise `Failed` for a thing that is no kernel, or whose source is unreadable."""
+    """Raise `Failed` for an object that is no kernel, or has no readable source."""
     if not is_kernel(exercise.kernel):
         raise Failed(not_a_kernel(exercise.kernel, exercise.name))
     if hidden := unreadable(exercise.kernel):
@@ -46,7 +46,7 @@ def simulate(exercise: KernelExercise) -> Generator[Facts, None, Trace]:
 def count(exercise: KernelExercise, trace: Trace) -> Iterator[Facts]:
     """Check what the accesses cost, and whether other constants work as well.
 
-    trace: of the last size. Yields facts, and raises `Failed`.
+    trace: the trace of the last size. Yields facts, and raises `Failed`.
     """
     yield cost.run(exercise, trace)
     doing.now(f"{exercise.name}: other constants")
@@ -54,7 +54,7 @@ def count(exercise: KernelExercise, trace: Trace) -> Iterator[Facts]:
 
 
 def without_a_compiler(exercise: KernelExercise) -> Iterator[Facts]:
-    """Run the stages of a check that needs neither a compiler nor a GPU."""
+    """Run the stages of a check that need neither a compiler nor a GPU."""
     refuse_other(exercise)
     with clustered(exercise.cluster):
         trace = yield from simulate(exercise)

@@ -47,7 +47,7 @@ class Trial:
 
     @property
     def config(self) -> tuple[Any, ...]:
-        """What goes between the brackets of a launch."""
+        """The values between the brackets of a launch."""
         return self.grid, self.block, self.stream, self.shared
 
     @property
@@ -64,7 +64,7 @@ class Trial:
 
     @property
     def launched(self) -> str:
-        """Describe the threads, along the axes in use: 'the launch has 2 …'."""
+        """Describe the number of threads along each axis in use: 'the launch has …'."""
         grid, block = self.grid, self.block
         axes = max(n + 1 for n in range(3) if n == 0 or grid[n] > 1 or block[n] > 1)
         if axes == 1:
@@ -141,7 +141,7 @@ def is_right(trial: Trial, outputs: Sequence[Array], launch: Launch) -> bool:
 
 
 def from_fault(name: str, fault: Fault, when: str) -> Verdict:
-    """Return the verdict on what the simulator refused."""
+    """Return the verdict on a fault in the simulator."""
     return Verdict(
         name,
         fault.kind,
@@ -156,7 +156,7 @@ def from_fault(name: str, fault: Fault, when: str) -> Verdict:
 
 
 def silent(helpers: dict[str, Any], places: tuple[Note, ...]) -> str:
-    """Name a device function, called on one of these lines, that returns nothing."""
+    """Name a device function that is called at one of `places` and returns nothing."""
     for name, helper in helpers.items():
         called = any(re.search(rf"\b{name}\(", place.text) for place, _ in places)
         if called and not re.search(r"^\s*return\s+\S", source(helper), re.MULTILINE):
@@ -225,7 +225,7 @@ def chosen(exercise: KernelExercise, case: KernelCase) -> Any:
 
 
 def too_large(grid: tuple[int, ...], block: tuple[int, ...], elements: int) -> str:
-    """Say that too many threads are launched to simulate them; "" if not."""
+    """Say that a launch has too many threads to simulate; "" if not."""
     threads = int(np.prod(grid)) * int(np.prod(block))
     if threads <= 16 * max(elements, 4096):
         return ""
@@ -270,7 +270,7 @@ def of_trial(trial: Trial, verdict: Verdict) -> Verdict:
 
 
 def of_the_launch(trial: Trial, verdict: Verdict) -> Verdict:
-    """Return a race's verdict, on the launch if that is what the learner wrote.
+    """Return the verdict on a race, or on the launch if the learner wrote the launch.
 
     A given kernel has a race only because two threads do the same work. The verdict on
     a learner's own kernel is on the race itself.

@@ -61,7 +61,7 @@ IN_SIMULATOR = (
 def lab(name: str) -> Chapter:
     """Say which lab this notebook is; show its title, where kernels run, and links.
 
-    Where the machine has a GPU, say also what it lacks for this lab.
+    If the machine has a GPU, also say what it lacks for this lab.
 
     Returns the chapter, whose modules are its attributes: `measure`, `checks`, ...
 
@@ -69,7 +69,7 @@ def lab(name: str) -> Chapter:
     reference results are looked up by it.
 
     Raises LearnerError for an unknown name, for a GPU with too few multiprocessors for
-    kernels whose blocks wait for each other, and where the lab needs Triton and Triton
+    kernels whose blocks wait for each other, and if the lab needs Triton and Triton
     does not run.
     """
     global _current
@@ -123,7 +123,7 @@ def _lacks(lesson: Lesson) -> Iterator[str]:
 def _show(header: Header) -> None:
     """Show the header in a learner's notebook, where long cells then report progress.
 
-    Elsewhere, print only its line: solutions are committed with their output, and need
+    Elsewhere, print only its text: solutions are committed with their output, and need
     no more.
     """
     try:
@@ -142,7 +142,7 @@ def _show(header: Header) -> None:
 def passed(exercise: str) -> Onward | None:
     """Record a pass of the current lab's exercise; return what comes next.
 
-    Returns None where the pass does not count: outside a lab, in a solution, or for an
+    Returns None if the pass does not count: outside a lab, in a solution, or for an
     exercise of another lab.
     """
     if _current is None or not board.counts(_current):
@@ -157,7 +157,7 @@ def passed(exercise: str) -> Onward | None:
 def execution(exercise: str) -> Execution | None:
     """Return the execution of the cell that defined an exercise, or None if unknown.
 
-    Returns None, too, where no learner is at work: see `board.counts`.
+    Also returns None where no learner is at work: see `board.counts`.
     """
     return executed.of(exercise) if board.counts(_current) else None
 
@@ -181,8 +181,8 @@ def on_gpu(reason: str) -> bool:
 def has_tools(*names: str) -> bool:
     """Return whether GPU cells can use these tools; if not, print what is missing.
 
-    names: rows of `device/tools.toml`. Returns True, too, where no kernel runs on a
-    GPU, and for a tool that is not needed because what it works with is missing as
+    names: rows of `device/tools.toml`. Also returns True where no kernel runs on a GPU,
+    and for a tool that is not needed because the tool that it works with is missing as
     well.
     """
     lacking = tools.absent(names) if device.find().usable else []
@@ -222,7 +222,7 @@ class Hint:
 
 
 def hint(exercise: object = None, level: int | None = None) -> Hint:
-    """Return a hint for an exercise: the next one, or the one at a level (from 1).
+    """Return a hint for an exercise: the next one, or that of `level`, from 1.
 
     exercise: its name, or the function itself. Levels go from a nudge to nearly the
     answer in words. Beyond the last level the Hint says that there are no more.
@@ -273,7 +273,7 @@ def _name(thing: object) -> str:
 
 
 def _find(name: str) -> tuple[Lesson, Exercise]:
-    """Find an exercise by name, in the current lab or, before `lab`, in all."""
+    """Find an exercise by name, in the current lab or, before `lab` runs, in all."""
     labs = [_current] if _current else syllabus.names()
     lessons = [syllabus.load(n) for n in labs]
     matches = [(s, e) for s in lessons for e in s.exercises if e.name == name]
@@ -352,7 +352,7 @@ def _of_this_lab(exercise: str) -> Exercise | None:
 
 
 def quiz(lab: str | None = None) -> Quiz:
-    """Return the quiz of a lab, by default the current one's.
+    """Return the quiz of a lab, by default of the current one.
 
     Raises LearnerError if no lab is named.
     """

@@ -29,7 +29,7 @@ def path() -> Path:
 
 
 def passed() -> dict[str, dict[str, str]]:
-    """Return what was passed: lab → exercise → when. Never raises.
+    """Return the exercises passed: lab → exercise → when. Never raises.
 
     If a lab has a new number now, its passes count for the lab of the same topic.
     Prints a line if the file was unreadable and had to be started anew.
@@ -48,7 +48,7 @@ def passed() -> dict[str, dict[str, str]]:
 
 
 def _now_called(lab: str, labs: list[str]) -> str:
-    """Return the lab of the same topic if no lab has this name any more."""
+    """Return the present name of a lab: that of its topic if its number has changed."""
     topic = lab.partition("_")[2]
     same = [each for each in labs if each.partition("_")[2] == topic]
     return same[0] if lab not in labs and len(same) == 1 else lab
@@ -57,8 +57,8 @@ def _now_called(lab: str, labs: list[str]) -> str:
 def counts(lab: str | None) -> bool:
     """Return whether a pass here counts as a learner's work on a lab.
 
-    It is not outside a lab (`lab` None), in the course's own solutions, or where the
-    pipeline executes notebooks (`WEFT_STRICT=1`).
+    It does not count outside a lab (`lab` None), in the course's own solutions, or
+    where the pipeline executes notebooks (`WEFT_STRICT=1`).
     """
     strict = os.environ.get("WEFT_STRICT") == "1"
     return lab is not None and not strict and not links.in_solutions()
@@ -130,7 +130,7 @@ class Board:
 
     @property
     def next(self) -> tuple[str, str] | None:
-        """Return (lab, exercise): the first not passed, from the lab begun last on."""
+        """(lab, exercise): the first not passed, searching from the last lab begun."""
         begun = [k for k, s in enumerate(self.lessons) if self.count(s)]
         start = begun[-1] if begun else 0
         for lesson in (*self.lessons[start:], *self.lessons[:start]):
@@ -141,14 +141,14 @@ class Board:
 
     @property
     def hours(self) -> int:
-        """Return how many hours the remaining exercises take, rounded."""
+        """The number of hours that the remaining exercises take, rounded."""
         left = 0.0
         for s in self.lessons:
             left += s.minutes * (1 - self.count(s) / max(len(s.exercises), 1))
         return round(left / 60)
 
     def summary(self) -> str:
-        """Return one line: how many are passed, how long is left, and what is next."""
+        """Return one line: how many exercises are passed, the hours left, the next."""
         total = sum(len(s.exercises) for s in self.lessons)
         count = sum(self.count(s) for s in self.lessons)
         line = f"{count} of {total} exercises passed."

@@ -18,7 +18,7 @@ KINDS = {
 
 
 def save(file: str | Path = NAME) -> str:
-    """Write what was passed and predicted so far to a file; return what was saved.
+    """Write the passes and predictions so far to a file; return a line about them.
 
     file: its path; an existing file is replaced. Raises LearnerError if it cannot be
     written.
@@ -32,7 +32,7 @@ def save(file: str | Path = NAME) -> str:
 
 
 def load(file: str | Path = NAME) -> str:
-    """Add what `save` wrote to the progress here; return what was added.
+    """Add a file that `save` wrote to the progress here; return a line about it.
 
     Nothing is lost: an exercise passed in either place counts as passed, at the earlier
     of the two times. Raises LearnerError for a file that `save` did not write, and then
@@ -80,7 +80,7 @@ def _brought(path: Path, text: str) -> dict[str, dict[str, Any]]:
 
 
 def _merge(brought: dict[str, Any], here: dict[str, Any]) -> None:
-    """Add entries to those here; of two for the same thing, the earlier one counts.
+    """Add the entries `brought` to `here`; of two for one key, the earlier counts.
 
     Progress is lab → exercise → when; predictions are row → a prediction, and when.
     """

@@ -1,8 +1,8 @@
 """The execution of a cell that a check has judged, and whether the cell has changed.
 
-Python knows a function only as its cell was when it was last run. A verdict names that
-execution, `cell [46]`. In JupyterLab a few lines of JavaScript compare it with the cell
-on screen. Elsewhere, or without scripts, only the number is shown.
+Python knows a function only as its cell was when the cell last ran. A verdict names
+that execution, `cell [46]`. In JupyterLab a few lines of JavaScript compare it with the
+cell on screen. Elsewhere, or without scripts, only the number is shown.
 """
 
 import html
@@ -50,7 +50,7 @@ _last: dict[str, "Execution"] = {}  # by a name that the cell assigns
 
 @dataclass(frozen=True)
 class Execution:
-    """One run of a cell: its number, as the notebook shows it, and what was run."""
+    """One run of a cell: its number, as the notebook shows it, and its source."""
 
     number: int
     source: str = field(repr=False)
@@ -59,7 +59,7 @@ class Execution:
         return f"judged: cell [{self.number}]"
 
     def html(self) -> str:
-        """Return the number, and a note that is hidden until the cell is edited."""
+        """Return HTML: the number, and a note hidden until the cell is edited."""
         script = SCRIPT.replace("[NUMBER]", f"[{self.number}]")
         script = script.replace("MODULUS", str(MODULUS))
         script = script.replace("DIGEST", str(digest(self.source)))

@@ -41,7 +41,7 @@ class Cell:
 
     @property
     def ended(self) -> bool | None:
-        """Return whether the cell ran without an error; None if it has not run."""
+        """Whether the cell ran without an error; None if it has not run."""
         return next((_ended[key] for key in self.keys if key in _ended), None)
 
     def defines(self, name: str) -> bool:
@@ -120,7 +120,7 @@ FAILED = (
 
 
 def place(name: str) -> str:
-    """Return the link from this notebook to the heading above what defines `name`.
+    """Return a link to the heading above this notebook's cell that defines `name`.
 
     The fragment is one that JupyterLab understands, and other programs ignore. Returns
     "" if the notebook's file is unknown, or has no such cell.
@@ -180,7 +180,7 @@ def message(name: str) -> str:
 
 
 def instead(error: BaseException, exercises: Collection[str]) -> list[str]:
-    """Return what to show instead of a traceback, or [] if a traceback is best."""
+    """Return the lines to show instead of a traceback, or [] if a traceback is best."""
     if isinstance(error, KeyboardInterrupt):
         return tracebacks.interrupted(error)
     name = str(getattr(error, "name", ""))

@@ -36,7 +36,7 @@ class Header:
         return "\n".join([self.title, *map(markup.plain, self.lacks)])
 
     def _repr_html_(self) -> str:
-        """Return HTML: the lab, its machine, what that lacks, links and progress."""
+        """Return HTML: the lab, the machine and what it lacks, links, progress."""
         name, total = self.lesson.name, len(self.lesson.exercises)
         ways = [
             markup.link(links.book(f"{name}.html"), "chapter"),
@@ -69,8 +69,9 @@ class Onward:
     """The message after a pass: progress in the lab, and what to do next.
 
     passed: how many exercises of the lab are passed. next: the number and name of the
-    first that is not, None when all are. after: the labs to go on with, the next one
-    first. spent: time at work. place: a link to the next exercise, "" if unknown.
+    exercise to do next, None when all are passed. after: the labs to go on with, the
+    next one first. spent: time at work. place: a link to the next exercise, "" if
+    unknown.
     """
 
     lesson: Lesson
@@ -145,7 +146,7 @@ def _short(lesson: Lesson) -> str:
 
 
 def neighbours(lesson: Lesson, all_names: list[str]) -> tuple[str | None, str | None]:
-    """Return the names of the labs before and after one; None at an end."""
+    """Return the names of the labs before and after `lesson`; None at an end."""
     at = all_names.index(lesson.name)
     before = all_names[at - 1] if at else None
     after = all_names[at + 1] if at + 1 < len(all_names) else None
@@ -155,7 +156,7 @@ def neighbours(lesson: Lesson, all_names: list[str]) -> tuple[str | None, str | 
 def after_pass(
     lesson: Lesson, following: tuple[Lesson, ...], exercise: str
 ) -> Onward | None:
-    """Return what to say after a pass, or None if the lab has no such exercise."""
+    """Return the message after a pass, or None if the lab has no such exercise."""
     names = [e.name for e in lesson.exercises]
     if exercise not in names:
         return None

@@ -22,7 +22,7 @@ class Prediction:
 
     @property
     def off(self) -> float:
-        """Return the factor by which the guess was off, 1 or more."""
+        """The factor by which the guess was off, 1 or more."""
         return math.exp(abs(math.log(self.guess / self.measured)))
 
 

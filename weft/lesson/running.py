@@ -9,7 +9,7 @@ from weft.lesson import syllabus
 
 
 def plan(labs: Iterable[str], gpu: Device | None = None) -> dict[str, Any]:
-    """Return what to know before the solutions of these labs run here.
+    """Return facts to know before the solutions of `labs` run here.
 
     `line` names the GPU, or says that kernels are simulated, and why. `reason` says why
     there is no GPU and what to do, "" if there is one. `skips` maps each lab that this

@@ -157,7 +157,7 @@ class _Reader:
         )
 
     def gpu(self, data: dict[str, Any]) -> GpuNeeds:
-        """Return what the lab requires of a GPU. Records keys and values not allowed.
+        """Return what the lab requires of a GPU. Records invalid keys and values.
 
         Without a table `gpu`, any GPU will do.
         """

@@ -1,7 +1,7 @@
 """`%%time` on any cell, so that a check can still read the functions in it.
 
 IPython's own magic runs the cell's text as a string, whose functions have no source.
-Here that line is removed before the cell runs, and the time is taken around it.
+Here that line is removed before the cell runs, and this module times the cell.
 """
 
 import re

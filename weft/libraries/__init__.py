@@ -3,7 +3,7 @@
      from weft.libraries import cublas, cublasLt, cudnn, cufft, curand
 
 With a GPU, the functions of `cublas` are NVIDIA's. Without one, and in a check, they
-belong to a model, which does the same arithmetic and records what is passed.
+belong to a model, which does the same arithmetic and records the calls.
 """
 
 from typing import Any
@@ -26,10 +26,10 @@ __all__ = [
 
 
 def on_device(tensor: Any) -> Any:
-    """Copy a CPU tensor, or a NumPy array, to where the libraries work.
+    """Copy a CPU tensor, or a NumPy array, to the device on which the libraries work.
 
-    That is the GPU. Without one it is a model's device: there, an array has an address,
-    a shape and strides, and `cpu()` copies it back.
+    That is the GPU or, without one, a model's device. There, an array has an address, a
+    shape and strides, and `cpu()` copies it back.
     """
     from weft.libraries import arguments
 

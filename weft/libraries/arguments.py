@@ -21,7 +21,7 @@ def stream() -> int:
 
 
 class Bench:
-    """Where a function runs: the model's device, or a GPU; its arguments are made here.
+    """Makes the arguments of a function on its device, which is the model's or a GPU.
 
     `place` copies a tensor there. `close` destroys the handles made. `asked_for` is the
     GPU stream that was passed as an argument, or None.
@@ -109,7 +109,7 @@ def on_device(tensor: Any) -> Any:
 
 
 def room(nbytes: int) -> Any:
-    """Return memory that a library may use while it works."""
+    """Return `nbytes` of device memory that a library may use while it works."""
     if model_in_use() is not None:
         return on_device(torch.zeros(nbytes, dtype=torch.uint8))
     return torch.empty(nbytes, dtype=torch.uint8, device="cuda")

@@ -1,8 +1,8 @@
 """Python functions for C functions, made from their prototypes.
 
 Names and parameters are those of `nvmath.bindings`: numbers and addresses go in, a
-status other than 0 becomes an exception, and what C returns through a pointer is
-returned.
+status other than 0 becomes an exception, and a value that C returns through a pointer
+is returned.
 """
 
 import ctypes

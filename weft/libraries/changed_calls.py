@@ -67,7 +67,7 @@ def exchanged(given: Mapping[str, Any], pair: tuple[str, ...]) -> dict[str, Any]
 
 
 def is_right(run: Run, call: Call, changes: Mapping[str, Any]) -> bool:
-    """Return whether the result is right with these arguments; restore everything."""
+    """Return whether `call` is right with `changes` applied; restore everything."""
     model = run.model
     buffers = model.memory.buffers[: len(run.before)]
     after = [buffer.tensor().clone() for buffer in buffers]

@@ -23,7 +23,7 @@ Pair = tuple[int, int]
 
 @dataclass(frozen=True)
 class Tensor:
-    """The contents of a descriptor.
+    """The contents of a tensor descriptor.
 
     Element (n, c, h, w) is at the sum of index × stride.
     """
@@ -34,7 +34,7 @@ class Tensor:
 
     @property
     def order(self) -> IntEnum | None:
-        """The format that has these strides, or None; both do if sizes are 1."""
+        """The first format that has these strides, or None."""
         each: IntEnum
         for each in TensorFormat:
             if same_strides(self.shape, self.strides, strides_of(each, self.shape)):
@@ -75,7 +75,7 @@ class Convolution:
     groups: int = 1
 
     def output(self, x: tuple[int, ...], w: tuple[int, ...]) -> tuple[int, ...]:
-        """Return the sizes of y. They are below 1 if the filter is too large."""
+        """Return the shape of y. Its sizes are below 1 if the filter is too large."""
         sides = [
             (size + 2 * pad - (dilation * (taps - 1) + 1)) // stride + 1
             for size, taps, pad, stride, dilation in zip(
@@ -85,7 +85,7 @@ class Convolution:
         return (x[0], w[0], *sides)
 
     def run(self, x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
-        """Compute the convolution in double precision, (n, k, p, q)."""
+        """Return the convolution in double precision, (n, k, p, q)."""
         x, w = x.to(torch.float64), w.to(torch.float64)
         if self.mode == ConvolutionMode.CONVOLUTION:
             w = w.flip(2, 3)

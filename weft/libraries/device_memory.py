@@ -1,7 +1,7 @@
 """The model's device memory: buffers at separate addresses, each with its extent.
 
-Addresses need more than 32 bits, as on a GPU, and are far apart: one that was cut off,
-or computed wrongly, does not lead to another buffer.
+Addresses need more than 32 bits, as on a GPU, and are far apart: an address that was
+cut off, or computed wrongly, does not lead to another buffer.
 """
 
 from collections.abc import Sequence
@@ -41,7 +41,7 @@ class Buffer:
         return self.storage.nbytes()
 
     def tensor(self, dtype: torch.dtype = torch.uint8) -> torch.Tensor:
-        """Return all of its bytes as a tensor, without a copy."""
+        """Return all bytes of the buffer as a tensor, without a copy."""
         return torch.empty(0, dtype=dtype).set_(self.storage)
 
 
@@ -76,7 +76,7 @@ class DeviceArray:
         return DeviceArray(self.buffer, self.held[index])
 
     def cpu(self) -> torch.Tensor:
-        """Copy it to the host."""
+        """Copy the array to the host."""
         return self.held.clone()
 
     def __getattr__(self, name: str) -> Any:
@@ -104,7 +104,7 @@ INTEGERS = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 
 
 def covered(view: torch.Tensor) -> torch.Tensor:
-    """Mark the bytes of its buffer that a view's elements occupy: (bytes,), bool."""
+    """Mark the bytes of a buffer that a view's elements occupy: (bytes,), bool."""
     mask = torch.zeros(view.untyped_storage().nbytes(), dtype=torch.int8)
     dtype = INTEGERS[view.dtype.itemsize]
     whole = torch.empty(0, dtype=dtype).set_(mask.untyped_storage())
@@ -133,14 +133,14 @@ class DeviceMemory:
         return DeviceArray(buffer, view)
 
     def find(self, address: int) -> tuple[Buffer, int] | None:
-        """Return the buffer at or near an address, and the offset in it, or None."""
+        """Return the buffer at or near `address`, and the offset in it; or None."""
         for buffer in self.buffers:
             if -APART // 2 <= address - buffer.address < buffer.nbytes + APART // 2:
                 return buffer, address - buffer.address
         return None
 
     def cut_off(self, address: int) -> Buffer | None:
-        """Return the buffer whose address, cut to 32 bits, equals this one, or None."""
+        """Return the buffer that `address` was in before losing 32 bits, or None."""
         for buffer in self.buffers:
             inside = (address - buffer.address) % (1 << 32)
             if abs(address) < 1 << 32 and inside < max(buffer.nbytes, 1):

@@ -1,4 +1,4 @@
-"""An exercise in calling a C library: its data, and what has to hold."""
+"""An exercise in calling a C library, and its values in double precision."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -16,13 +16,13 @@ class LibraryExercise(Exercise):
     library: its name, such as "cublas".
     inputs: `(rng, *size)` → tensors of PyTorch on the CPU, NumPy arrays, plain values.
         A tensor that is a view goes to the device with all of its storage.
-    given: `(on, *arrays)` → the function's arguments. `on` has a `handle` of cuBLAS, a
-        `light_handle` of cuBLASLt, a `stream` that the data are made on, `workspace(n)`
-        and the `library` itself, as `ctypes.CDLL` loads it.
+    given: `(on, *arrays)` → the function's arguments. `on` has a `handle` of cuBLAS or
+        cuDNN, a `light_handle` of cuBLASLt, a `stream` on which the data are made,
+        `workspace(n)` and the `library` itself, as `ctypes.CDLL` loads it.
     result: the parameter whose array, or array at this address, holds the result.
     spec: NumPy function of the inputs, which it gets in double precision.
-    refuses: a C function, such as "cublasGemmEx", that fails in one more run: what
-        the learner wrote must then raise an exception.
+    refuses: a C function, such as "cublasGemmEx", that fails in one more run: the
+        learner's function must then raise an exception.
     full: the size for arrays on a GPU, if there is one.
     lines: how many lines of Python one call may run; see `weft.checking.step_limit`.
     """

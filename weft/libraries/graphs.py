@@ -81,7 +81,7 @@ class Graph(Tensors):
     def _array(
         self, made: int, name: str, values: Sequence[Any], call: Any, *more: int
     ) -> Any:
-        """Pass the elements of an attribute to a function; return them afterwards."""
+        """Pass an attribute's elements to `call`; return them as they are after it."""
         kind = ATTRIBUTE_TYPES[name]
         array = np.array(values, KINDS.get(kind, np.int32))
         which = cudnn.Attribute[name], cudnn.AttributeType[kind]

@@ -1,7 +1,7 @@
 """The parts of the libraries' headers that the course uses, from `headers.toml`.
 
 Each library is an object: `cublas.ComputeType` is an enumeration, and
-`cublas.functions` has the C functions by the names of their bindings.
+`cublas.functions` maps the Python names of C functions to their prototypes.
 """
 
 import ctypes
@@ -29,7 +29,7 @@ TYPES: dict[str, Any] = {
 class Prototype:
     """One function: its names in Python and in C, and its parameters in order.
 
-    returns: the type of what it returns through a pointer, "" for nothing. In C that
+    returns: the type of the result that C returns through a pointer, "" for none. That
     pointer is the first parameter of `…Create` and `…CreateGenerator`, and otherwise
     the last.
     """
@@ -46,7 +46,7 @@ class Prototype:
 
     @property
     def in_c(self) -> tuple[tuple[str, str], ...]:
-        """The parameters as in C, including the pointer to a result."""
+        """The parameters in C's order, including the pointer to any result."""
         result = (("address", "result"),) if self.returns else ()
         if self.result_first:
             return result + self.parameters
@@ -54,12 +54,12 @@ class Prototype:
 
     @property
     def argtypes(self) -> list[Any]:
-        """The types of the parameters, as ctypes requires them."""
+        """The ctypes types of the C parameters, for a function's `argtypes`."""
         return [TYPES[kind] for kind, _ in self.in_c]
 
 
 def parsed(name: str, text: str) -> Prototype:
-    """Parse a prototype: its symbol, its parameters, and what it returns."""
+    """Parse the prototype of `name` from `symbol(type parameter, …) -> type`."""
     match = re.fullmatch(r"(\w+)\((.*?)\)(?: -> (\w+))?", text)
     if match is None:
         raise ValueError(f"no prototype: {text}")
@@ -70,7 +70,7 @@ def parsed(name: str, text: str) -> Prototype:
 
 
 def enumeration(library: str, name: str, members: dict[str, Any]) -> type[IntEnum]:
-    """Make the enumeration with these members; the member `doc` is its docstring."""
+    """Make an enumeration of `members`, whose entry `doc` is its docstring."""
     doc = members.pop("doc")
     made = IntEnum(name, members, module=f"weft.libraries.{library.lower()}")  # type: ignore[misc]
     made.__doc__ = doc
@@ -78,10 +78,10 @@ def enumeration(library: str, name: str, members: dict[str, Any]) -> type[IntEnu
 
 
 class Header:
-    """One library's functions, and by attribute its enumerations and structures.
+    """One library's functions and, as attributes, its enumerations and structures.
 
-    title: its name as NVIDIA writes it. statuses: the enumeration that its functions
-    return. attribute_types: the element types of cuDNN's attributes.
+    title: the library's name as NVIDIA writes it. statuses: the enumeration of statuses
+    that its functions return. attribute_types: the element types of cuDNN's attributes.
     """
 
     def __init__(self, library: str, tables: dict[str, Any], included: Any) -> None:

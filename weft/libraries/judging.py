@@ -29,7 +29,7 @@ ON_MODEL = "It was right on the model of the library, on small sizes."
 
 
 def judge(run: Run) -> None:
-    """Check what a call did, and the result that it left. Raises `Failed`."""
+    """Check a run's calls of the library, and its result. Raises `Failed`."""
     model = run.model
     faultless(run)
     if run.error is not None:
@@ -61,7 +61,7 @@ def judge(run: Run) -> None:
 
 
 def faultless(run: Run) -> None:
-    """Raise `Failed` for the first fault that the model has found."""
+    """Raise `Failed` for the first fault that the model found, if any."""
     for found in run.model.faults:
         raise run.failed(
             found.kind,
@@ -73,7 +73,7 @@ def faultless(run: Run) -> None:
 
 
 def raised(run: Run, error: Exception) -> Failed:
-    """Return the error that ends the check of a function that raised an exception."""
+    """Return the `Failed` that ends the check of a run that raised `error`."""
     places = raised_at(error, run.function)
     if run.model.refusals:
         reason = run.model.refusals[-1]
@@ -89,7 +89,7 @@ def raised(run: Run, error: Exception) -> Failed:
 
 
 def members(error: Exception) -> str:
-    """List an enumeration's members if a missing one was asked for; "" otherwise."""
+    """List an enumeration's members if `error` is about a missing one; otherwise ""."""
     kind = getattr(error, "obj", None)
     if not isinstance(error, AttributeError) or not isinstance(kind, EnumMeta):
         return ""
@@ -98,10 +98,10 @@ def members(error: Exception) -> str:
 
 
 def set_later(run: Run, places: Sequence[Note]) -> list[Note]:
-    """Return the lines that set descriptors of a refused call after the call.
+    """Return the lines after a refused call that set descriptors passed to it.
 
-    That is, lines with a call whose first argument is one of the refused call's
-    arguments, except the first, a handle.
+    That is, lines with a call whose first argument is also an argument of the refused
+    call, other than that call's first, a handle.
     """
     calls = [n for n in ast.walk(tree_of(run.function)) if isinstance(n, ast.Call)]
     here = [place.line for place, _ in places[-1:]]
@@ -122,7 +122,7 @@ def kind_of(error: Exception) -> str:
 
 
 def unchanged(run: Run, buffer: Buffer, before: torch.Tensor) -> None:
-    """Refuse a write to an input, or between the rows of the result."""
+    """Raise `Failed` if the run wrote to an input, or between rows of the result."""
     now = buffer.tensor()
     changed = now != before
     places = run.model.calls[-1].places
@@ -149,7 +149,7 @@ def unchanged(run: Run, buffer: Buffer, before: torch.Tensor) -> None:
 
 
 def nothing_left(run: Run) -> None:
-    """Raise `Failed` for objects that are never destroyed."""
+    """Raise `Failed` if the run never destroys objects that it made."""
     if not (left := run.model.objects.left()):
         return
     others = len(left) - 1
@@ -167,7 +167,7 @@ def nothing_left(run: Run) -> None:
 
 
 def failing(exercise: LibraryExercise) -> Facts:
-    """Run once with an error reported by the library, which the function must raise."""
+    """Run once with a library call that fails; the function must raise an exception."""
     run = Run(exercise, exercise.case(exercise.sizes[0]), exercise.refuses)
     faultless(run)
     if run.error is None:
@@ -183,7 +183,7 @@ def failing(exercise: LibraryExercise) -> Facts:
 
 
 def held(exercise: LibraryExercise, run: Run) -> Facts:
-    """Check the last run against the exercise's limits. Raises `Failed`."""
+    """Check `run`, the last one, against the exercise's limits. Raises `Failed`."""
     calls, limits = run.model.calls, exercise.limits
     if len(calls) > limits.get("calls", len(calls)):
         why = (
@@ -218,7 +218,7 @@ def calls_made(model: Model) -> str:
 
 
 def in_order(tensor: Tensor, order: int) -> bool:
-    """Return whether a descriptor of four axes has this format and no other."""
+    """Return whether a tensor of four axes has the format `order` and no other."""
     return len(tensor.shape) == 4 and tensor.order == order and tensor.shape[1] > 1
 
 

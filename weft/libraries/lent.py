@@ -23,7 +23,7 @@ class Lent:
         self._watched: list[weakref.ref[Any]] = []
 
     def addressof(self, value: Any) -> int:
-        """Return an address as `ctypes.addressof` does, and watch the object."""
+        """Return the address of `value` as ctypes does, and note when it is freed."""
         address, name = ADDRESS_OF(value), type(value).__name__
         self._ended.pop(address, None)
         self._watched.append(
@@ -32,13 +32,13 @@ class Lent:
         return address
 
     def ended(self, address: int) -> str:
-        """Return the type of the freed object that was at an address, or ""."""
+        """Return the type name of the freed object that was at an address, or ""."""
         name = self._ended.get(address, "")
         return "" if name and is_alive(address) else name
 
 
 def is_alive(address: int) -> bool:
-    """Return whether a ctypes object is at an address."""
+    """Return whether a live ctypes object is at an address."""
     kinds: Any = (ctypes._SimpleCData, ctypes.Array, ctypes.Structure)
     found = (x for x in gc.get_objects() if issubclass(type(x), kinds))
     return any(ADDRESS_OF(x) == address for x in found)
@@ -46,7 +46,7 @@ def is_alive(address: int) -> bool:
 
 @contextmanager
 def noted(lent: Lent, function: FunctionType) -> Iterator[None]:
-    """Record the addresses that a function takes, within a `with` block."""
+    """Record in `lent` the addresses that `function` takes within a `with` block."""
     scope = function.__globals__
     names = [name for name, value in scope.items() if value is ADDRESS_OF]
     ctypes.addressof = lent.addressof

@@ -15,7 +15,7 @@ _models: list[Any] = []  # the models of checks in progress, the innermost last
 
 @contextlib.contextmanager
 def on_model(model: Any) -> Iterator[None]:
-    """Send every call to this model within a `with` block."""
+    """Send every library call to `model` within a `with` block."""
     _models.append(model)
     try:
         yield
@@ -26,8 +26,8 @@ def on_model(model: Any) -> Iterator[None]:
 def library(name: str) -> Any:
     """Return the library `name`, such as "cublas", as `ctypes.CDLL` does.
 
-    Without a GPU, and while a check runs, it is a model with the same functions. Raises
-    LearnerError if there is a GPU but not its library.
+    Without a GPU, and during a check, this is a model with the same functions. Raises
+    LearnerError if there is a GPU but not the library.
     """
     if _models:
         return modelled(_models[-1], name)
@@ -37,7 +37,7 @@ def library(name: str) -> Any:
 
 
 def modelled(model: Any, name: str) -> Any:
-    """Return a model's library, the same at every call."""
+    """Return a model's library `name`, the same object at every call."""
     from weft.libraries.model_cublas import CuBLAS
     from weft.libraries.model_cublaslt import CuBLASLt
     from weft.libraries.model_cudnn import CuDNN
@@ -62,16 +62,16 @@ def _prepared(loaded: Any, prototype: Prototype) -> Any:
 
 
 def function(name: str, prototype: Prototype) -> Any:
-    """Return a function of the library that calls go to, ready to be called."""
+    """Return a C function of the library in use, NVIDIA's or a model's."""
     if not _models and device.find().usable:
         return _real_function(name, prototype)
     return _prepared(library(name), prototype)
 
 
 def said(name: str) -> str:
-    """Return what the library says about the last failed call, or "".
+    """Return the library's message about the last failed call, or "".
 
-    Of NVIDIA's libraries only cuDNN does; the model gives its reason for the refusal.
+    Of NVIDIA's libraries, only cuDNN has one; the model gives its reason for refusing.
     """
     model = model_in_use()
     if model is not None:
@@ -105,10 +105,10 @@ def _standing() -> Any:
 
 @cache
 def real(name: str, user: str = "learner") -> Any:
-    """Return NVIDIA's library, as installed with PyTorch.
+    """Return NVIDIA's library `name`, as installed with PyTorch.
 
-    user: each user has separate functions with separate `argtypes`. Raises LearnerError
-    if the library cannot be loaded.
+    user: who calls the library; each user has separate functions with separate
+    `argtypes`. Raises LearnerError if the library cannot be loaded.
     """
     import torch  # loads the libraries that it was built with
 

@@ -53,8 +53,8 @@ class Call:
 class Model:
     """One device and the libraries on it.
 
-    code: the learner's function, whose lines verdicts name. stream: the stream on which
-    the data of this run are made.
+    code, lines: the learner's function, whose lines verdicts name, and its source.
+    stream: the stream on which the data of this run are made.
     """
 
     code: CodeType | None = None
@@ -81,7 +81,7 @@ class Model:
     # Faults, and calls
 
     def refuse(self, fault: Fault) -> NoReturn:
-        """Record a fault, and end the call that made it."""
+        """Record a fault, and end the call that caused it. Raises `ModelFault`."""
         if not fault.places:
             fault = Fault(
                 fault.kind, fault.message, fault.why, self.here(), fault.headline
@@ -92,16 +92,16 @@ class Model:
     def lacks(self, what: str, instead: str = "") -> NoReturn:
         """End a call whose result on a GPU the model does not know.
 
-        instead: what can be used instead.
+        what: what the model lacks. instead: a sentence on what to use instead.
         """
         self.refuse(
             Fault("lacking", f"The model lacks {what}.", f"{UNKNOWN} {instead}")
         )
 
     def known(self, what: str, kind: Any, number: int) -> Any:
-        """Return a member of an enumeration.
+        """Return the member of the enumeration `kind` with the value `number`.
 
-        Ends the call if the model does not have it, because the library may.
+        Ends the call if there is none, because NVIDIA's library may have it.
         """
         if number not in list(kind):
             others = [e for e in (cublas.ComputeType, CudaType) if number in list(e)]
@@ -117,9 +117,9 @@ class Model:
     def scaled(
         self, a: Any, scale: IntEnum, mode: int, stream: int, **operands: Any
     ) -> tuple[float, float]:
-        """Record a call that scales with alpha and beta, and return these two.
+        """Record a call that scales with alpha and beta, and return both scalars.
 
-        a: its arguments. scale: the type of the scalars. mode: where they are.
+        a: the call's arguments. scale: the scalars' type. mode: the pointer mode.
         """
         pairs = [("alpha", a.alpha), ("beta", a.beta)]
         alpha, beta = (self.scalar(at, scale, mode, name) for name, at in pairs)
@@ -129,7 +129,7 @@ class Model:
         return alpha, beta
 
     def here(self) -> tuple[Note, ...]:
-        """Return the line of the learner's function that is running."""
+        """Return the current line of the learner's function, or () outside it."""
         frame = sys._getframe(1)
         while frame is not None and frame.f_code is not self.code:
             frame = frame.f_back  # type: ignore[assignment]
@@ -142,7 +142,7 @@ class Model:
     # The host's memory
 
     def read(self, address: int, count: int, parameter: str) -> bytes:
-        """Read host memory for a parameter; refuse an invalid address."""
+        """Read `count` bytes on the host for a parameter; refuse an invalid address."""
         if ended := self.lent.ended(address):
             self.refuse(
                 Fault(
@@ -170,7 +170,7 @@ class Model:
             self.refuse(self._nowhere(address, parameter))
 
     def write(self, address: int, data: bytes, parameter: str) -> None:
-        """Write host memory for a parameter; refuse an invalid address."""
+        """Write `data` on the host for a parameter; refuse an invalid address."""
         if self.memory.find(address):
             self.read(address, 1, parameter)
         try:
@@ -197,7 +197,7 @@ class Model:
         return float(self.array(parameter, address, DTYPES[kind], (), why=why))
 
     def around(self, address: int, mode: int) -> bytes:
-        """Return the 8 bytes at a host scalar, for a verdict; fewer at a boundary."""
+        """Return the 8 bytes at a host scalar, for a verdict, or as many as exist."""
         if mode != cublas.PointerMode.HOST:
             return b""
         for count in (8, 4, 2):
@@ -218,7 +218,7 @@ class Model:
         why: str = "",
         headline: str = "",
     ) -> torch.Tensor:
-        """Return the elements from a device address on, as a view of their buffer.
+        """Return the array at a device address, as a view of its buffer.
 
         strides: in elements; by default there are no gaps. said, why, headline: the
         texts of the fault if the array is not wholly inside one buffer. An address
@@ -269,7 +269,7 @@ class Model:
         return whole.set_(buffer.storage, offset // size, tuple(shape), tuple(steps))
 
     def _not_on_device(self, parameter: str, address: int, why: str) -> Fault:
-        """Return the fault of an address that is in no buffer of the device."""
+        """Return the fault for an address that is in no buffer of the device."""
         cut = self.memory.cut_off(address)
         if cut is not None and address:
             return cut_off(parameter, address, cut.name, cut.address)
@@ -281,7 +281,7 @@ class Model:
         )
 
     def matrix(self, m: Matrix) -> torch.Tensor:
-        """Return the elements of matrices, (batch, rows, cols), as in `array`."""
+        """Return the elements of `m`, (batch, rows, cols), as `array` does."""
         lines, length = m.lines
         many = f"{m.batch} matrices of " if m.batch > 1 else ""
         further = f"({m.batch} − 1) × {m.step} + " if m.batch > 1 else ""
@@ -298,9 +298,9 @@ class Model:
         )
 
     def apart(self, name: str, out: torch.Tensor, **operands: torch.Tensor) -> None:
-        """Refuse a result that overlaps an operand, or itself.
+        """Refuse a result whose elements overlap an operand, or each other.
 
-        name: the result's. out, operands: views of buffers.
+        name: the result's name. out, operands: the result and operands, as views.
         """
         mine, names = covered(out), {}
         for buffer in self.memory.buffers:
@@ -321,7 +321,7 @@ class Model:
                 self.refuse(Fault("input-written", said, why))
 
     def room(self, what: str, address: int, nbytes: int, needed: int) -> None:
-        """Refuse a workspace that is not entirely in device memory."""
+        """Refuse a workspace of `nbytes` that is not entirely in device memory."""
         if (found := self.memory.find(address)) is None:
             self.refuse(
                 Fault(
@@ -352,10 +352,10 @@ ON_DEVICE = "Arrays are passed by their address on the device: `x.data_ptr()`."
 
 
 class Kind(NamedTuple):
-    """A kind of opaque object: its name, and what a new one contains.
+    """A kind of opaque object: its name, and the state of a new object.
 
-    state: a function of the arguments of the call that makes one. null: the status of a
-    call that gets a null address for it.
+    state: returns that state, given the arguments of the call that makes the object.
+    null: the status of a call that gets a null address for such an object.
     """
 
     what: str
@@ -364,13 +364,14 @@ class Kind(NamedTuple):
 
 
 class Library:
-    """A model of one library: its functions, by the names of the binding.
+    """A model of one library: its functions, named as in the binding.
 
-    A method gets the arguments of a call, by the names of the header. It returns what
-    the function returns through a pointer, and raises `Refusal` if the library returns
-    another status than 0. Functions that only make, end, set or read an object are rows
-    of tables. kinds: by the function that makes the object. sets, gets: the field of
-    the object that the first argument identifies; the second argument is the new value.
+    A method gets the arguments of a call, named as in the header. It returns the value
+    that the function returns through a pointer, and raises `Refusal` if the library
+    returns a status other than 0. Functions that only make, destroy, set or read an
+    object are rows of tables. kinds: the kind of object that each function makes. sets,
+    gets: the field that each function sets or reads, in the object that the first
+    argument identifies; the second argument is the new value.
     """
 
     name: ClassVar[str]
@@ -385,7 +386,7 @@ class Library:
         model.libraries[self.name] = self
 
     def answer(self, prototype: Prototype, a: Any) -> int:
-        """Return the status of a call with these arguments."""
+        """Execute a call with the arguments `a`, and return its status."""
         a.symbol = prototype.symbol.removesuffix("_v2")
         if status := self.model.fail_next.pop(a.symbol, 0):
             self.model.failed_at = self.model.here()
@@ -400,7 +401,7 @@ class Library:
         return 0
 
     def call(self, prototype: Prototype, a: Any) -> Any:
-        """Execute a library function. Raises `Refusal`."""
+        """Execute a library function and return its result. Raises `Refusal`."""
         name = prototype.name
         if hasattr(self, name):
             return getattr(self, name)(a)
@@ -417,14 +418,14 @@ class Library:
         return getattr(self.held(first, parameter), self.gets[name])
 
     def make(self, maker: str, a: Any) -> int:
-        """Create an object. maker: the function that makes objects of its kind."""
+        """Return a new object's address. maker: the function that makes its kind."""
         kind = self.kinds[maker]
         return self.model.objects.create(kind.what, kind.state(a), self.model.here())
 
     def held(self, address: int, parameter: str = "handle", maker: str = "") -> Any:
         """Return the state of an object. Raises `Refusal` for a null address.
 
-        maker: the function that makes objects of its kind; by default the first.
+        maker: the function that makes this kind of object; by default the first one.
         """
         kind = self.kinds[maker or next(iter(self.kinds))]
         state = self.model.objects.get(address, kind.what, parameter)
@@ -452,7 +453,7 @@ _libc.read.restype = _libc.write.restype = ctypes.c_ssize_t
 
 @contextlib.contextmanager
 def pipe() -> Iterator[tuple[int, int]]:
-    """Open a pipe: an end to read from, and one to write into."""
+    """Open a pipe; yield the end to read from and the end to write into."""
     ends = os.pipe()
     try:
         yield ends
@@ -462,7 +463,7 @@ def pipe() -> Iterator[tuple[int, int]]:
 
 
 def peek(address: int, count: int) -> bytes:
-    """Read `count` bytes, at most 4096. Raises BadAddressError."""
+    """Read `count` bytes, at most 4096, at an address. Raises BadAddressError."""
     with pipe() as (out, into):
         if address == 0 or _libc.write(into, address, count) != count:
             raise BadAddressError(f"{address:#x}")
@@ -470,7 +471,7 @@ def peek(address: int, count: int) -> bytes:
 
 
 def poke(address: int, data: bytes) -> None:
-    """Write bytes, at most 4096. Raises BadAddressError."""
+    """Write bytes, at most 4096, at an address. Raises BadAddressError."""
     with pipe() as (out, into):
         os.write(into, data)
         if address == 0 or _libc.read(out, address, len(data)) != len(data):

@@ -48,7 +48,7 @@ class Handle:
 
 
 class Product:
-    """One call of a GEMM as it was made; `a` has its arguments."""
+    """One call of a GEMM function; `a` has its arguments."""
 
     def __init__(self, a: Any) -> None:
         self.a, self.trans = a, (a.transa, a.transb)
@@ -57,12 +57,12 @@ class Product:
         self.strides = [self(f"stride_{x}", 0) for x in "abc"]
 
     def __call__(self, name: str, default: Any = None) -> Any:
-        """Return an argument, or `default` if the function has no such parameter."""
+        """Return the argument `name`, or `default` if the function does not have it."""
         return getattr(self.a, name, default)
 
     @property
     def matrices(self) -> tuple[Matrix, ...]:
-        """The three matrices as they are stored."""
+        """The matrices A, B and C as they are stored."""
         (m, n, k), (trans_a, trans_b) = map(self, "mnk"), self.trans
         shapes = (k, m) if trans_a else (m, k), (n, k) if trans_b else (k, n), (m, n)
         parts = zip("abc", shapes, self.kinds, self.strides, strict=True)
@@ -76,7 +76,7 @@ class Product:
         )
 
     def refused(self) -> tuple[str, str] | None:
-        """Return the parameter that is illegal, and why; None if all are legal."""
+        """Return the first illegal parameter and the reason; None if all are legal."""
         for name, value in zip(("transa", "transb"), self.trans, strict=True):
             if value not in (0, 1, 2):
                 return name, f"is {value}, which is no operation"
@@ -96,7 +96,7 @@ class Product:
         return None
 
     def compute(self, model: Model) -> IntEnum:
-        """Return the compute type. Raises `Refusal` if it excludes these types."""
+        """Return the compute type. Raises `Refusal` if it does not suit A, B and C."""
         number = self("compute_type", ComputeType.COMPUTE_32F)
         number = FORMER.get(number, number)
         found: IntEnum = model.known("compute type", ComputeType, number)
@@ -126,7 +126,8 @@ def product(
 ) -> torch.Tensor:
     """Compute the products op(A) op(B), (batch, m, n), in double precision.
 
-    matrices: A, B and the destination. operands: what else is read.
+    matrices: A, B and the result's. operands: other arrays that are read. Refuses a
+    result that overlaps what is read.
     """
     a, b = map(model.matrix, matrices[:2])
     name = matrices[2].parameter
@@ -165,7 +166,7 @@ class CuBLAS(Library):
         self.held(a.handle).math_mode = a.mode
 
     def _product(self, a: Any) -> None:
-        """Check a product's arguments in cuBLAS's order, and compute it."""
+        """Check a product's arguments in cuBLAS's order, and compute the product."""
         held, p = self.held(a.handle), Product(a)
         if (wrong := p.refused()) is not None:
             self._print(a.symbol, wrong[0])
@@ -190,7 +191,7 @@ class CuBLAS(Library):
     sgemm = gemm_ex = sgemm_strided_batched = gemm_strided_batched_ex = _product
 
     def _print(self, symbol: str, parameter: str) -> None:
-        """Write to the terminal which parameter is illegal, as the library does."""
+        """Record the line that cuBLAS prints about an illegal parameter."""
         routine, numbers = ROUTINES[symbol]
         if number := (NUMBERS | numbers).get(parameter):
             self.model.printed.append(

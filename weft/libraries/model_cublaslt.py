@@ -46,7 +46,7 @@ SIZES = {  # bytes of the attributes, by the function that makes their object
 
 
 def needs(holds: bool, reason: str, status: int = Status.INVALID_VALUE) -> None:
-    """Raise `Refusal` unless `holds`."""
+    """Raise a `Refusal` with a reason and a status unless `holds`."""
     if not holds:
         raise Refusal(status, reason)
 
@@ -102,7 +102,7 @@ class Matmul:
         return scale_type(self.compute)
 
     def has(self, part: str) -> bool:
-        """Return whether the epilogue has this part: a bias, GELU, ..."""
+        """Return whether the epilogue has `part`, such as BIAS or GELU."""
         return part in self.epilogue.name
 
     @property
@@ -151,7 +151,7 @@ class Matmul:
             )
 
     def supported(self) -> None:
-        """Refuse a product that no kernel supports (fp8: on Hopper)."""
+        """Refuse a product that no kernel supports (for fp8: on Hopper)."""
         (a, b, _, d), none = self.matrices, Status.NOT_SUPPORTED
         if a.kind in FP8:
             order = bool(self.desc[A.TRANSA]) and not self.desc[A.TRANSB]
@@ -185,9 +185,9 @@ class Matmul:
     def algorithms(self) -> list[tuple[int, ...]]:
         """Return the model's algorithms, best guess first: 8 words each.
 
-        The fourth word is the workspace. The algorithms are invented. The first splits
-        k and needs a workspace for partial sums, so that a check notices whether it was
-        passed.
+        The fourth word is the workspace in bytes. The algorithms are invented. The
+        first splits k and needs a workspace for partial sums, so that a check notices
+        whether one was passed.
         """
         d, mark = self.matrices[3], self.fingerprint()
         split = (MAGIC, 66, 4, 16 * d.rows * d.cols, mark, 0, 0, 0)
@@ -196,7 +196,10 @@ class Matmul:
 
 
 def made(**given: int) -> Callable[[Any], dict[int, int]]:
-    """Return a function that makes an object's attributes from named arguments."""
+    """Return a function that makes an object's attributes from a call's arguments.
+
+    given: the attributes' numbers, by the names of the arguments.
+    """
     return lambda a: defaultdict(
         int, {n: getattr(a, name) for name, n in given.items()}
     )
@@ -268,7 +271,7 @@ class CuBLASLt(Library):
             raise Refusal(Status.NOT_SUPPORTED)
 
     def matmul(self, a: Any) -> None:
-        """Check the arguments as the library does, and compute."""
+        """Check the arguments as the library does, and compute the product."""
         work, size = self._work(a, "compute_desc"), a.workspace_size_in_bytes
         work.supported()
         if a.algo:
@@ -291,7 +294,7 @@ class CuBLASLt(Library):
         return Matmul(self.model, held, layouts, at)
 
     def _algorithm(self, a: Any, work: Matmul) -> None:
-        """Refuse an algorithm that cannot run here."""
+        """Refuse an algorithm that does not suit this product and workspace."""
         words = struct.unpack("<8Q", self.model.read(a.algo, 64, "algo"))
         if words[0] != MAGIC:
             self.model.refuse(
@@ -325,7 +328,7 @@ class CuBLASLt(Library):
         out.copy_(rounded(total, out.dtype))
 
     def _epilogue(self, work: Matmul, total: torch.Tensor) -> torch.Tensor:
-        """Add the bias, one per row of D, store what is asked for, and activate."""
+        """Add the bias, one per row of D, store the auxiliary matrix, and activate."""
         d, desc = work.matrices[3], work.desc
         if d.batch > 1 and (work.has("BIAS") or work.has("AUX")):
             self.model.lacks(f"the epilogue {work.epilogue.name} for a batch")

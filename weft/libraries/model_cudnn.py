@@ -34,7 +34,7 @@ TYPES = {  # (of the tensors, of the sums)
 class Held:
     """The state of an object between calls: a handle's stream, or a description.
 
-    groups, math: a convolution's, which have defaults.
+    groups, math: a convolution's settings that have defaults.
     """
 
     stream: int = 0
@@ -44,13 +44,13 @@ class Held:
 
 
 def bad(reason: str, status: int = Status.BAD_PARAM) -> NoReturn:
-    """Refuse a call. Raises `Refusal`."""
+    """Raise a `Refusal` with a reason and a status."""
     raise Refusal(status, reason)
 
 
 @dataclass(frozen=True)
 class Problem:
-    """One convolution, from its four descriptors."""
+    """One convolution, as its four descriptors describe it."""
 
     x: Tensor
     w: Tensor
@@ -58,7 +58,7 @@ class Problem:
     y: Tensor
 
     def judge(self, algo: int) -> None:
-        """Refuse descriptors that do not match, and what no kernel supports."""
+        """Refuse mismatched descriptors, and a convolution that no kernel supports."""
         fits(self.x, self.w, self.how)
         if self.w.shape[0] % self.how.groups:
             count = self.w.shape[0]
@@ -70,7 +70,7 @@ class Problem:
             bad(reason, Status.NOT_SUPPORTED)
 
     def unsupported(self, algo: int) -> str | None:
-        """Return why no kernel supports this, or None if one does."""
+        """Return why `algo` does not support this convolution, or None if it does."""
         kinds = {"x": self.x.kind, "w": self.w.kind, "y": self.y.kind}
         if len(set(kinds.values())) > 1:
             each = ", ".join(f"{name} is {kind.name}" for name, kind in kinds.items())
@@ -89,7 +89,7 @@ class Problem:
         return None
 
     def able(self, algo: int) -> bool:
-        """Return whether an algorithm supports this, as cuDNN 9.19 does on an H200."""
+        """Return whether `algo` supports this convolution in cuDNN 9.19 on an H200."""
         taps, near = self.w.shape[2:], self.how.dilation == (1, 1)
         one_by_one = self.how.stride == (1, 1)
         if algo in ANY_LAYOUT:
@@ -105,7 +105,7 @@ class Problem:
         return bool(algo == ForwardAlgo.GEMM)
 
     def workspace(self, algo: int) -> int:
-        """Return how many bytes an algorithm needs. The numbers are invented."""
+        """Return an algorithm's workspace in bytes. The numbers are invented."""
         if algo in (ForwardAlgo.IMPLICIT_GEMM, ForwardAlgo.GEMM):
             return 0
         if algo == ForwardAlgo.IMPLICIT_PRECOMP_GEMM:
@@ -114,7 +114,7 @@ class Problem:
 
 
 class CuDNN(Library):
-    """The functions of cuDNN, by the names that the binding has for them."""
+    """The functions of cuDNN, named as in the binding."""
 
     name = "cudnn"
     kinds: ClassVar = {
@@ -135,7 +135,7 @@ class CuDNN(Library):
     ends_null = True
 
     def look(self, name: str, address: int, tensor: Tensor) -> torch.Tensor:
-        """Return the elements that a descriptor finds from an address on, uncopied."""
+        """Return the elements of `tensor` at a device address, as a view."""
         dtype = DTYPES[tensor.kind]
         return self.model.array(
             name,
@@ -163,7 +163,7 @@ class CuDNN(Library):
         self._set(a, "filter", shape, self._in_format(a.format, shape))
 
     def _in_format(self, order: int, shape: tuple[int, ...]) -> tuple[int, ...]:
-        """Return the strides of a format. Refuses an unknown one."""
+        """Return a shape's strides in a tensor format. Refuses an unknown format."""
         if not 0 <= order <= VECTORS:
             bad(f"{order} is no tensor format.")
         if order == VECTORS:
@@ -173,7 +173,7 @@ class CuDNN(Library):
     def _set(
         self, a: Any, what: str, shape: tuple[int, ...], steps: tuple[int, ...]
     ) -> None:
-        """Set what a descriptor describes, if that is possible."""
+        """Set a descriptor's shape, strides and type; refuse impossible ones."""
         parameter, maker = f"{what}_desc", f"create_{what}_descriptor"
         held = self.held(getattr(a, parameter), parameter, maker)
         if not 0 <= a.data_type < BEYOND:
@@ -190,7 +190,7 @@ class CuDNN(Library):
         return found
 
     def set_convolution2d_descriptor(self, a: Any) -> None:
-        """Set how the filter moves, if that is possible."""
+        """Set how a convolution's filter moves; refuse impossible settings."""
         held = self._how(a.conv_desc)
         pad, stride = (a.pad_h, a.pad_w), (a.u, a.v)
         dilation = (a.dilation_h, a.dilation_w)
@@ -249,7 +249,7 @@ class CuDNN(Library):
         self.model.write(a.returned_algo_count, count, "returned_algo_count")
 
     def convolution_forward(self, a: Any) -> None:
-        """Check the arguments as the library does, and compute."""
+        """Check the arguments as the library does, and compute the convolution."""
         found, algo = self._problem(a, a.algo), a.algo
         needed, size = found.workspace(algo), a.work_space_size_in_bytes
         if algo == ForwardAlgo.IMPLICIT_PRECOMP_GEMM and not (a.work_space and size):
@@ -273,14 +273,14 @@ class CuDNN(Library):
         y.copy_(rounded(total, y.dtype))
 
     def _described(self, address: int, parameter: str, kind: str) -> Any:
-        """Return the object that a descriptor describes; refuse an unset one."""
+        """Return the tensor or convolution described; refuse an unset descriptor."""
         held = self.held(address, parameter, f"create_{kind}_descriptor")
         if held.described is None:
             bad(f"{parameter} has been created, and never been set.")
         return held.described
 
     def _parts(self, x: int, w: int, how: int) -> tuple[Tensor, Tensor, Convolution]:
-        """Return what a convolution's descriptors, except the result's, describe."""
+        """Return a convolution's input, filters and settings from their descriptors."""
         image = self._described(x, "x_desc", "tensor")
         filters = self._described(w, "w_desc", "filter")
         moves = self._described(how, "conv_desc", "convolution")
@@ -327,7 +327,7 @@ def misdescribed(found: tuple[int, ...], right: tuple[int, ...]) -> str:
 
 
 def fits(x: Tensor, w: Tensor, how: Convolution) -> None:
-    """Refuse a filter that cannot be applied to a tensor."""
+    """Refuse filters that cannot be applied to a tensor."""
     if x.shape[1] != how.groups * w.shape[1]:
         per = f"in each of {how.groups} groups" if how.groups > 1 else "for each output"
         bad(f"x has {x.shape[1]} channels, and the filters have {w.shape[1]} {per}.")

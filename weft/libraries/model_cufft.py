@@ -29,7 +29,7 @@ class Layout:
 
     sizes: how many elements a transform has per dimension on this side. embed: the
     sizes of the enclosing array, of which the first is never used. usual: whether there
-    are no gaps because the plan does not say where elements are.
+    are no gaps because the plan gives no embeds.
     """
 
     sizes: tuple[int, ...]
@@ -41,7 +41,7 @@ class Layout:
     def in_place(self, last: int) -> "Layout":
         """Return the same layout with rows padded, for an in-place transform of reals.
 
-        last: the number of complex numbers in a row.
+        last: how many complex numbers a row has.
         """
         if not self.usual or self.sizes[-1] == last:
             return self
@@ -50,7 +50,7 @@ class Layout:
 
     @property
     def steps(self) -> tuple[int, ...]:
-        """The distance between neighbours along each dimension."""
+        """The distance, in elements, between neighbours along each dimension."""
         rank = len(self.sizes)
         return tuple(self.stride * math.prod(self.embed[d + 1 :]) for d in range(rank))
 
@@ -66,7 +66,7 @@ class Plan:
     target: Layout
 
     def run(self, read: torch.Tensor, direction: int) -> torch.Tensor:
-        """Transform what was read, (batch, *sizes), without a factor of 1 / n."""
+        """Transform the elements `read`, (batch, *sizes), without a factor of 1 / n."""
         x = read.numpy()
         axes = tuple(range(1, len(self.n) + 1))
         if self.kind == Type.R2C:
@@ -82,7 +82,7 @@ class Plan:
 
 @dataclass
 class Made:
-    """What a plan's number identifies: a stream, and the plan if one was made."""
+    """The object of a plan number: a stream, and the plan if one was made."""
 
     plan: Plan | None = None
     stream: int = 0
@@ -106,7 +106,7 @@ class CuFFT(Library):
         return len(self.numbers)
 
     def held(self, address: int, parameter: str = "plan", maker: str = "") -> Any:
-        """Return the plan with a number. Raises `Refusal`: cuFFT checks this itself."""
+        """Return the plan numbered `address`. Raises `Refusal` if there is none."""
         if not 1 <= address <= len(self.numbers):
             never = f"{address} is no plan: `create` has not returned it"
             raise Refusal(Result.INVALID_PLAN, never)
@@ -160,9 +160,9 @@ class CuFFT(Library):
         return size
 
     def _make(self, a: Any, n: tuple[int, ...], given: Any, wanted: Any) -> int:
-        """Store a plan and return the bytes of its workspace.
+        """Store a plan for sizes `n`, and return its workspace in bytes, 0.
 
-        given, wanted: embed, stride and distance of input and output.
+        given, wanted: embed, stride and distance of the input and of the output.
         """
         made: Made = self.held(a.plan)
         if a.type in IN_DOUBLE:
@@ -205,7 +205,7 @@ class CuFFT(Library):
         self._execute(a, Type.C2R, 1)
 
     def _execute(self, a: Any, kind: int, direction: int) -> None:
-        """Transform the input at one address to the output at another."""
+        """Transform the input at `a.idata` to the output at `a.odata`."""
         made: Made = self.held(a.plan)
         if (plan := made.plan) is None:
             what = f"plan {a.plan} was created, but never made"
@@ -228,7 +228,7 @@ class CuFFT(Library):
     def _side(
         self, parameter: str, address: int, plan: Plan, side: Layout
     ) -> torch.Tensor:
-        """Return the elements of the batch on one side, (batch, *sizes), uncopied."""
+        """Return the elements on one side of a plan, (batch, *sizes), as a view."""
         dtype = DTYPES[plan.kind][parameter == "odata"]
         letter, kind = parameter[0], "complex" if dtype.is_complex else "float"
         verb = "read" if letter == "i" else "written"

@@ -1,4 +1,4 @@
-"""A model of cuRAND's host API: its Philox, with the numbers that the GPU makes."""
+"""A model of cuRAND's host API: its Philox generator, which makes a GPU's numbers."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -19,7 +19,7 @@ ORDERINGS = set(curand.Ordering) - {curand.Ordering.PSEUDO_SEEDED}
 
 @dataclass
 class Generator:
-    """The state of a generator: the next number is number `offset + made`."""
+    """The state of a generator: the next number has the position `offset + made`."""
 
     seed: int = 0
     offset: int = 0
@@ -56,7 +56,7 @@ class CuRAND(Library):
         held.seed = a.seed
 
     def set_generator_offset(self, a: Any) -> None:
-        """Set the offset, at which the next number is generated."""
+        """Set the offset, the position of the next number."""
         held: Generator = self.held(a.generator, "generator")
         held.offset, held.made = a.offset, 0
 
@@ -93,7 +93,7 @@ class CuRAND(Library):
 
 
 def stream_words(seed: int, place: philox.Array) -> philox.Array:
-    """Return the words at positions of cuRAND's Philox sequence, in default order.
+    """Return the words at the positions `place` of cuRAND's Philox, in default order.
 
     65,536 subsequences take turns, four numbers at a time.
     """

@@ -79,14 +79,14 @@ class Pack:
 class Tensors:
     """The common part of `Graph` and its model: tensors described by example arrays.
 
-    described: returns the descriptor of a tensor, given a number, sizes, strides and a
+    described: returns the descriptor of a tensor, given its number, sizes, strides and
     type.
     """
 
     described: Callable[..., int]
 
     def tensor(self, uid: int, like: Any, shape: Sequence[int] | None = None) -> int:
-        """Describe a tensor in memory by its number and an array with the same layout.
+        """Describe tensor `uid`, in memory, by an array with the same layout.
 
         shape: four sizes for an array of fewer axes, such as (1, k, 1, 1) for a bias.
         """
@@ -111,7 +111,7 @@ class ModelGraph(Tensors):
         self.complete = False
 
     def _keep(self, state: Any, descriptors: int = 1) -> int:
-        """Store an object of several cuDNN descriptors, and return the last address."""
+        """Store an object as several cuDNN descriptors, and return the last address."""
         for _ in range(descriptors):
             here = self.model.here()
             self.made.append(self.model.objects.create(DESCRIPTOR, state, here))
@@ -124,7 +124,7 @@ class ModelGraph(Tensors):
         raise error_of("cudnn")(status, f"cudnnBackend{function}", reason)
 
     def _find(self, *addresses: int) -> tuple[Described, ...]:
-        """Return the tensors at these addresses."""
+        """Return the tensors at `addresses`; refuse an address of anything else."""
         get = self.model.objects.get
         found = tuple(get(each, DESCRIPTOR, "the element") for each in addresses)
         if not all(isinstance(each, Described) for each in found):
@@ -165,7 +165,7 @@ class ModelGraph(Tensors):
         dilation: Sequence[int] = (1, 1),
         mode: IntEnum = cudnn.ConvolutionMode.CROSS_CORRELATION,
     ) -> None:
-        """Add y = x * w. Refuses sizes that do not match."""
+        """Add the operation y = x * w. Refuses sizes that do not match."""
         pads, steps, gaps = map(whole, (padding, stride, dilation))
         how = Convolution(
             (pads[0], pads[1]), (steps[0], steps[1]), (gaps[0], gaps[1]), mode
@@ -180,7 +180,7 @@ class ModelGraph(Tensors):
         self._operation(Operation(tuple(inputs), out, how.run, False))
 
     def pointwise(self, mode: IntEnum, x: int, b: int = 0, *, y: int) -> None:
-        """Add y = mode(x), or y = mode(x, b). Refuses sizes that do not match."""
+        """Add the operation mode(x) or mode(x, b). Refuses unequal numbers of axes."""
         mode = self.model.known("pointwise mode", Pointwise, mode)
         parts = self._find(x, y, *[b] * bool(b))
         if mode in BINARY and not b:
@@ -201,7 +201,7 @@ class ModelGraph(Tensors):
     # Plans
 
     def plans(self, mode: int = cudnn.HeurMode.A, most: int = 100) -> list[Plan]:
-        """Return the model's two plans, whatever the graph; one needs a workspace."""
+        """Return up to `most` of the model's two plans; the first needs a workspace."""
         if not self.complete:
             self._complete()
             self._keep(self.operations)
@@ -249,7 +249,7 @@ class ModelGraph(Tensors):
         )
 
     def execute(self, plan: Plan, pack: int) -> None:
-        """Compute the graph's operations on the addresses of a pack."""
+        """Compute the graph's operations on the arrays at the addresses in a pack."""
         get = self.model.objects.get
         held = get(self.handle, self.cudnn.kinds["create"].what, "handle")
         operations = get(plan.descriptor, DESCRIPTOR, "execution_plan")
@@ -291,7 +291,7 @@ class ModelGraph(Tensors):
     def _run(
         self, operations: list[Operation], addresses: dict[int, int], stream: int
     ) -> None:
-        """Compute the operations in order."""
+        """Compute the operations, each after those whose results it reads."""
         stored = [part for part in tensors(operations) if not part.virtual]
         named = tuple(
             (f"tensor {part.uid}", addresses[part.uid], part.tensor) for part in stored
@@ -346,7 +346,7 @@ def whole(numbers: Sequence[int]) -> list[int]:
 
 
 def packed(shape: Sequence[int]) -> tuple[int, ...]:
-    """Return the strides of an array without gaps, the last axis contiguous."""
+    """Return an array's strides without gaps, the last axis contiguous."""
     steps = [1]
     for size in reversed(shape[1:]):
         steps.insert(0, steps[0] * size)
@@ -360,7 +360,7 @@ def tensors(operations: list[Operation]) -> list[Described]:
 
 
 def ordered(operations: list[Operation]) -> list[Operation]:
-    """Sort operations so that each follows those whose results it reads."""
+    """Sort operations, each after those whose results it reads; omit cycles."""
     left, done = list(operations), []
     while left:
         unmade = {each.y for each in left}

@@ -1,4 +1,4 @@
-"""Opaque objects of a library: handles, descriptors, layouts, known by address."""
+"""Opaque objects of a library: handles, descriptors, layouts, identified by address."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -42,7 +42,7 @@ class Objects:
     def get(self, address: int, what: str, parameter: str) -> Any:
         """Return the state of an object, or None for a null address.
 
-        Refuses an address without an object, one of another kind, and one destroyed.
+        Refuses an address without an object, or of one destroyed or of another kind.
         """
         if address == 0:
             return None
@@ -92,7 +92,7 @@ class Objects:
         )
 
     def destroy(self, address: int, what: str, places: tuple[Note, ...]) -> bool:
-        """Destroy an object; return False for a null address."""
+        """Destroy an object and return True; return False for a null address."""
         if self.get(address, what, what) is None:
             return False
         found = self.made[address]

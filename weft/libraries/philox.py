@@ -40,7 +40,7 @@ def split(value: int) -> tuple[int, int]:
 
 
 def words(seed: int, subsequence: Any, counter: Any, word: Any) -> Array:
-    """Return the random words of cuRAND's Philox at these positions.
+    """Return the random words of cuRAND's Philox at the given positions.
 
     The seed is the key. The lower half of the 128-bit counter counts blocks of four
     words, the upper half is the subsequence. subsequence, counter, word: integers, or

@@ -49,14 +49,14 @@ MANTISSA = {  # bits that the inputs keep before they are multiplied
 
 
 def scale_type(compute: IntEnum) -> IntEnum:
-    """Return the type in which alpha and beta are read."""
+    """Return the type in which a compute type reads alpha and beta."""
     found: IntEnum = SUMS[compute.name.split("_")[1]][0]
     return found
 
 
 @dataclass(frozen=True)
 class Matrix:
-    """A matrix in device memory: where, how large, with which leading dimension.
+    """A matrix in device memory: its address, its sizes, its leading dimension.
 
     row_major: whether rows are contiguous. batch, step: how many such matrices there
     are, and how many elements apart. This describes the matrix, without its values.
@@ -79,12 +79,12 @@ class Matrix:
 
     @property
     def line(self) -> str:
-        """What such a run is called."""
+        """What a run of contiguous elements is: "row" or "column"."""
         return "row" if self.row_major else "column"
 
 
 def multiply(a: torch.Tensor, b: torch.Tensor, compute: IntEnum) -> torch.Tensor:
-    """Multiply (…, m, k) @ (…, k, n) with the compute type's sums, in double precision.
+    """Return (…, m, k) @ (…, k, n), summed as `compute` says, in double precision.
 
     Sums in fp16 are rounded after every step. Sums in fp32 are computed exactly and
     rounded once, because a GPU's order of addition is unknown. Sums of integers are
@@ -104,18 +104,18 @@ def multiply(a: torch.Tensor, b: torch.Tensor, compute: IntEnum) -> torch.Tensor
 
 
 def kept_bits(x: torch.Tensor, bits: int) -> torch.Tensor:
-    """Round to nearest, keeping the given number of mantissa bits."""
+    """Round `x` to nearest, keeping `bits` bits of the mantissa."""
     mantissa, exponent = torch.frexp(x)
     scale = 2.0 ** (bits + 1)
     return torch.ldexp(torch.round(mantissa * scale) / scale, exponent)
 
 
 def rounded(total: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """Round sums as they are stored: via single precision, or directly."""
+    """Round sums to `dtype`: via single precision, or directly if it is as wide."""
     wide = dtype in (torch.float64, torch.int32)
     return (total if wide else total.float()).to(dtype)
 
 
 def gelu(x: torch.Tensor) -> torch.Tensor:
-    """Compute GELU by the formula with tanh, which cuBLASLt uses."""
+    """Compute GELU by the formula with tanh, as cuBLASLt does."""
     return torch.nn.functional.gelu(x, approximate="tanh")

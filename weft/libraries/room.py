@@ -23,7 +23,7 @@ class Libraries:
         return "library" in asked
 
     def stages(self, exercise: LibraryExercise) -> Iterator[Facts]:
-        """Run every case on the model, one with a failing call, then those for a GPU.
+        """Check every case on the model, then a failing call, then one case on a GPU.
 
         PyTorch is only imported here.
         """

@@ -22,9 +22,9 @@ class Run:
     """One call of the learner's function on the model."""
 
     def __init__(self, exercise: LibraryExercise, case: Case, fails: str = "") -> None:
-        """Call the function, and keep its results. Raises `Failed`.
+        """Call the learner's function, and keep the results. Raises `Failed`.
 
-        fails: a C function that returns an error this time.
+        fails: a C function whose first call returns an error, or "".
         """
         self.exercise, self.case, self.fails = exercise, case, fails
         self.function: FunctionType = exercise.written_by_learner
@@ -84,13 +84,13 @@ class Run:
                 array.buffer.name = parameter
 
     def _untouched(self) -> None:
-        """Refuse a starter that has not been edited."""
+        """Raise `Failed` for a starter that has not been edited."""
         if has_stub(self.function) and not self.model.calls and not self.model.faults:
             raise Failed(begin(self.name))
 
 
 def found_in(arrays: list[Any], arg: Any) -> Any:
-    """Return the array that an argument is or points to, or None."""
+    """Return the array that `arg` is, or whose address it is, or None."""
     if hasattr(arg, "data_ptr"):
         return arg
     plain = isinstance(arg, int) and not isinstance(arg, bool) and arg != 0

@@ -37,7 +37,7 @@ class ModelFunction(ctypes._CFuncPtr):  # type: ignore[name-defined,misc]
         return status
 
     def _look_at(self, args: list[Any]) -> None:
-        """Refuse arguments that would reach C with another value."""
+        """Refuse a wrong number of arguments, and any whose value C would not get."""
         wanted, symbol = self.prototype.in_c, self.prototype.symbol
         declared = getattr(self, "argtypes", None)
         for count, what in ((len(args), "gets"), (len(declared or wanted), "declares")):
@@ -60,7 +60,7 @@ class ModelFunction(ctypes._CFuncPtr):  # type: ignore[name-defined,misc]
 
 
 def mismatch(kind: str, value: Any, declared: Any) -> tuple[str, str] | None:
-    """Return why a value does not reach a parameter of this kind unchanged, or None."""
+    """Return why C would not get `value` unchanged as a `kind`, or None."""
     passed, wanted = declared or type(value), TYPES[kind]
     if (passed in SORTS or wanted in SORTS) and passed is not wanted:
         usual = "an address" if kind == "address" else "an integer"
@@ -105,9 +105,10 @@ def converts(declared: Any, value: Any) -> bool:
 
 
 class ModelLibrary:
-    """The functions of one library. `said`: its message on the last call.
+    """The functions of one library.
 
-    answer: returns the status of a function for some arguments.
+    said: the library's message on the last call. answer: returns the status of a call,
+    given a prototype and arguments.
     """
 
     def __init__(
@@ -121,7 +122,7 @@ class ModelLibrary:
     def _function(
         self, prototype: Prototype, refuse: Callable[[Fault], None]
     ) -> ModelFunction:
-        """Return a C function; an exception in it is raised in its caller."""
+        """Return a prototype's C function, whose caller gets its exceptions."""
         raised: list[BaseException] = []
 
         def call(*args: Any) -> int:

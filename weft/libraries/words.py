@@ -85,7 +85,7 @@ def why_refused(library: str, reason: str) -> str:
 
 
 def compare(run: Run) -> None:
-    """Compare the result with the spec's. Raises `Failed`."""
+    """Compare a run's result with the spec's. Raises `Failed`."""
     got = wide(run.out.held).numpy()
     (wanted, *_) = run.case.expected
     wrong = difference(got, wanted, run.exercise.tolerance)
@@ -107,7 +107,7 @@ def compare(run: Run) -> None:
 
 @dataclass(frozen=True)
 class Result:
-    """A wrong result: its call, what was wanted, and the first difference."""
+    """A wrong result: its call, the values wanted, and the first difference."""
 
     run: Run
     call: Call
@@ -136,7 +136,7 @@ def overflow(result: Result) -> str:
 
 
 def by_columns(result: Result) -> str:
-    """Say that a result is right if it is read column by column; "" if it is not."""
+    """Say that the result would be right if read column by column, or ""."""
     got, run = result.got, result.run
     if got.ndim != 2 or not run.out.is_contiguous():
         return ""
@@ -150,7 +150,7 @@ def by_columns(result: Result) -> str:
 
 
 def taken_for(result: Result) -> str:
-    """Say which array the call treats as another type than it has, or ""."""
+    """Say which array the call takes for one of another type, or ""."""
     run, call = result.run, result.call
     held = {x.buffer: x.dtype for x in run.arrays if hasattr(x, "buffer")}
     taken = [(m.parameter, m.address, m.kind, DTYPES) for m in call.matrices]
@@ -167,7 +167,7 @@ def taken_for(result: Result) -> str:
 
 
 def described_otherwise(result: Result) -> str:
-    """Say which array has other strides than its descriptor, or ""."""
+    """Say which array has strides other than its descriptor's, or ""."""
     run, call = result.run, result.call
     for name, address, tensor in call.tensors:
         buffer, offset = run.model.memory.find(address) or (None, 0)
@@ -187,14 +187,14 @@ def described_otherwise(result: Result) -> str:
 
 
 def alpha_is_zero(result: Result) -> str:
-    """Say that a product was scaled with 0, or ""."""
+    """Say that the library read alpha as 0, or ""."""
     if result.call.scalars[0] or not result.call.arguments:
         return ""
     return "The library read alpha as 0, at the address that it got."
 
 
 def scalars_read(result: Result) -> str:
-    """Say with which scalars a product was scaled, if others would make it right."""
+    """Say which scalars the library read, if others would make the result right."""
     call, run = result.call, result.run
     alpha, beta = call.scalars
     if not call.arguments or not alpha or len(run.model.calls) > 1:
@@ -247,7 +247,7 @@ REASONS: tuple[Callable[[Result], str], ...] = (
 
 
 def well_read(run: Run, call: Call) -> None:
-    """Refuse an alpha or beta whose type differs from the one that C reads."""
+    """Raise `Failed` if alpha or beta is stored in a type other than C reads."""
     for name, value, data in zip(
         ("alpha", "beta"), call.scalars, call.held, strict=True
     ):
@@ -277,7 +277,7 @@ TYPES = {
 
 
 def read_as(data: bytes, dtype: Any) -> float | None:
-    """Return the number of another type in some bytes, if it looks deliberate."""
+    """Return the `dtype` number in some bytes if it looks deliberate, or None."""
     wide = np.dtype(dtype).itemsize
     if len(data) < wide:
         return None

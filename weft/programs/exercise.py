@@ -19,20 +19,21 @@ from weft.programs.wording import ProgramWords
 class ProgramExercise(KernelExercise):
     """A program that each block of a grid runs, with arguments and constants.
 
-    words: the table of its language. stores: a pattern for the call that stores. spare:
-    a note on a load that reads more than the array contains. where: where it is run,
-    for a fact. options: what a launch takes in addition to its parameters. gets_size:
-    whether a program gets the size unless `arguments` says otherwise.
+    words: the language's table of verdicts. stores: a pattern for the call that stores.
+    spare: a note on a load that reads more than the array contains. where: where the
+    program is run, for a fact. options: the names that a launch takes besides
+    parameters. gets_size: whether a program gets the size unless `arguments` says
+    otherwise.
 
     inputs: `(rng, *size)` → NumPy arrays and numbers. Arrays become tensors; a view
         with gaps between its rows keeps them.
-    arguments: `(*inputs, *outputs)` → the program's arguments, from tensors:
+    arguments: `(*inputs, *outputs)` → the program's arguments, given tensors:
         `lambda x, out: (x, out, x.stride(0), x.shape[1])`. By default
         `(*inputs, *outputs, *size)`.
     launch: `(*size)` → the grid, or `(grid, meta)`: `lambda n, BLOCK=128:
-        ((cdiv(n, BLOCK),), {"BLOCK": BLOCK})`. The grid is a tuple, or a function from
-        meta to one, which an autotuned program needs. meta holds constants by name, and
-        options of the launch such as num_warps.
+        ((cdiv(n, BLOCK),), {"BLOCK": BLOCK})`. The grid is a tuple, or a function that
+        returns one for meta, which an autotuned program needs. meta holds constants by
+        name, and options of the launch such as num_warps.
     gaps: the number of elements between two rows of an output that belong to neither.
     kernel: the given program, if the learner wrote the function that chooses its
         launch.
@@ -61,7 +62,7 @@ class ProgramExercise(KernelExercise):
         raise NotImplementedError
 
     def function_of(self, thing: Any) -> FunctionType | None:
-        """Return the Python function in a program, or None if there is none."""
+        """Return the Python function inside a program, or None for any other object."""
         raise NotImplementedError
 
     def run(
@@ -70,7 +71,7 @@ class ProgramExercise(KernelExercise):
         backwards: bool = False,
         zeros: Collection[Place] = (),
     ) -> Any:
-        """Run every program of a `Launch` on the CPU; return `Done`. Raises `Failed`.
+        """Run every program of a `Launch` on the CPU; return a `Done`. Raises `Failed`.
 
         backwards: whether the last program runs first. zeros: the loads whose
         masked-out elements are zeros, instead of arbitrary values.
@@ -82,7 +83,7 @@ class ProgramExercise(KernelExercise):
         raise NotImplementedError
 
     def look_again(self, done: Any) -> None:
-        """Check a program further that has the right results. Raises `Failed`."""
+        """Check further a program whose results are right. Raises `Failed`."""
 
     @property
     def source(self) -> Any:

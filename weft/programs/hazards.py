@@ -1,4 +1,4 @@
-"""Verdicts on hazards of programs; races as `weft.sanitizer` finds them in a trace.
+"""Verdicts on hazards of programs, and the races that `weft.sanitizer` finds.
 
 Programs of a grid run in any order, and at the same time. They are ordered only if both
 also use an atomic on the same element, the first after its access and the second before
@@ -30,10 +30,10 @@ _DONE = {READ: "loaded", ATOMIC: "updated atomically"}
 
 @dataclass(frozen=True)
 class Race:
-    """Two accesses that nothing orders, as rows of the trace, in the order they ran.
+    """Two accesses that nothing orders, as rows of the trace, the earlier one first.
 
-    lost_update: whether both programs read the element, and stored to it afterwards.
-    stores: whether both accesses are plain stores.
+    lost_update: whether both programs read the element and later stored to it. stores:
+    whether both accesses are plain stores.
     """
 
     first: int
@@ -63,13 +63,13 @@ def _updates(trace: Accesses, row: int) -> bool:
 
 
 def duplicates(trace: Accesses, row: int) -> int:
-    """Count the elements with the same address in the block that `row` is from."""
+    """Count the elements with the address of `row` in the block that it belongs to."""
     same = (trace.call == trace.call[row]) & (trace.address == trace.address[row])
     return int(same.sum())
 
 
 def racing(launch: Launch, trace: Accesses, race: Race) -> Verdict:
-    """Return the verdict on a race: the two accesses, and a question."""
+    """Return the verdict on a race between two accesses."""
     one, two = race.first, race.second
     if trace.operation[one] == READ:
         one, two = two, one
@@ -104,7 +104,7 @@ def early(launch: Launch, trace: Accesses, row: int) -> Verdict:
 
 
 def into_input(launch: Launch, call: Call, owners: Columns) -> None:
-    """Refuse a store to an input. owners: the arrays stored to. Raises `Failed`."""
+    """Raise `Failed` if `call` stores to an input. owners: the arrays' numbers."""
     for number in np.unique(owners):
         region = launch.arena.regions[number]
         if region.readonly:
@@ -115,14 +115,14 @@ def into_input(launch: Launch, call: Call, owners: Columns) -> None:
 
 
 def asserted(launch: Launch, text: str, places: Sequence[Place]) -> Verdict:
-    """Return the verdict on the learner's assertion that failed. text: its message."""
+    """Return the verdict on a failed assertion of the learner's. text: its message."""
     said = sentence(f"An assertion fails: {text}" if text else "One fails")
     own = launch.exercise.verdict
     return own("exception", said, places=called(places), when=launch.when)
 
 
 def of_block(call: Call, lane: int) -> str:
-    """Format ', element 28 of its block of 128', or '' for a single element."""
+    """Format ' (element 28 of its block of 128)', or '' for a single element."""
     count = 1
     for n in call.shape:
         count *= n
@@ -146,8 +146,8 @@ def outside(
 ) -> Verdict:
     """Return the verdict on an access outside its array, or in a gap between rows.
 
-    offsets: in bytes, of the elements that are outside. block: those of the whole block
-    from the start of the same array.
+    lanes, offsets, owners: the elements outside: their numbers in the block, offsets in
+    bytes, and arrays. block: the offsets of the whole block in the first one's array.
     """
     region = launch.arena.regions[int(owners[0])]
     offset = int(offsets[0]) // region.itemsize
@@ -172,7 +172,7 @@ def outside(
 
 
 def _stride(launch: Launch, call: Call, region: Region, block: Columns | None) -> str:
-    """Say that a block steps through an array with a wrong row stride, or ""."""
+    """Say that a block steps through an array by the wrong row stride, or ""."""
     if block is None or not block.size:
         return ""
     if region.data.ndim == 1:
@@ -202,7 +202,7 @@ def _stride(launch: Launch, call: Call, region: Region, block: Columns | None) -
 
 
 def _row_of_none(launch: Launch, call: Call, region: Region, block: Columns) -> str:
-    """Say that a block starts at a row of an array that has only one row, or ""."""
+    """Say that a block starts at a second or later row of a one-row array, or ""."""
     first = int(block[0]) // region.itemsize
     x, y, _ = launch.grid
     own = {call.program, call.program % x, call.program // x % y} - {0}
@@ -214,7 +214,7 @@ def _row_of_none(launch: Launch, call: Call, region: Region, block: Columns) -> 
 
 
 def _strides(launch: Launch) -> set[int]:
-    """Return the row strides and the row lengths of the arrays of a launch."""
+    """Return the row strides and row lengths of a launch's matrices, in elements."""
     found = set()
     for region in launch.arena.regions:
         if region.data.ndim == 2:
@@ -223,7 +223,7 @@ def _strides(launch: Launch) -> set[int]:
 
 
 def _mask(launch: Launch, call: Call, offset: int, stride: str) -> str:
-    """Ask what should have kept the access in bounds."""
+    """Return a question about what should have kept an access in bounds."""
     if offset < 0:
         return launch.words("negative-offset")["why"]
     if call.masked and stride:

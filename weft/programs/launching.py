@@ -27,8 +27,8 @@ MOST_PROGRAMS = 4096  # the most that a check interprets
 class Launch:
     """A case, and how the program is launched on it.
 
-    arguments: each parameter's argument, in order. options: num_warps and others.
-    tuned: the constants of the configuration, for a verdict; "" without one.
+    arguments: each parameter's argument, in order. options: the launch's, such as
+    num_warps. tuned: the configuration's constants, for a verdict; "" for none.
     """
 
     exercise: ProgramExercise
@@ -56,7 +56,7 @@ class Launch:
         return int(np.prod(self.grid))
 
     def verdict(self, row: str, places: Sequence[Note] = (), **told: Any) -> Verdict:
-        """Make the verdict of a row of `wording.toml` on this launch."""
+        """Make a verdict on this launch from a row of `wording.toml`."""
         told = {"when": self.when, **told}
         return self.words.verdict(self.name, row, places, **told)
 
@@ -76,7 +76,7 @@ class Done:
 def launches(
     exercise: ProgramExercise, case: KernelCase, every: bool = False
 ) -> Iterator[Launch]:
-    """Yield the launch of a case, with the first configuration or with `every` one.
+    """Yield the launch of a case with the first configuration, or with each if `every`.
 
     Raises `Failed` if the program's parameters or the learner's grid do not fit.
     """
@@ -94,7 +94,7 @@ def launches(
 
 
 def tensors(case: KernelCase, arena: Arena) -> list[Any]:
-    """Return the case's values in order, arrays as tensors that share the arena.
+    """Return the case's values in order, arrays as tensors in the arena's memory.
 
     Raises ValueError for an input that is already a tensor.
     """
@@ -113,7 +113,7 @@ def tensors(case: KernelCase, arena: Arena) -> list[Any]:
 def positional(
     exercise: ProgramExercise, case: KernelCase, values: list[Any]
 ) -> tuple[Any, ...]:
-    """Return the arguments of the program, except for its constants."""
+    """Return the program's arguments for a case, without its constants."""
     if exercise.arguments is not None:
         return as_tuple(exercise.arguments(*values))
     return (*values, *case.size) if exercise.gets_size else tuple(values)
@@ -122,7 +122,7 @@ def positional(
 def parameters(
     exercise: ProgramExercise, case: KernelCase, given: tuple[Any, ...], meta: Meta
 ) -> tuple[dict[str, Any], Meta]:
-    """Return each parameter's argument, and a launch's options. Raises `Failed`."""
+    """Return each parameter's argument, and the launch's options. Raises `Failed`."""
     program = exercise.program
     options = {
         key: value
@@ -142,7 +142,7 @@ def parameters(
 def misfit(
     exercise: ProgramExercise, case: KernelCase, given: int, constants: Meta
 ) -> Verdict:
-    """Return the verdict on parameters that do not fit the call."""
+    """Return the verdict on a program whose parameters do not fit its call."""
     program = exercise.program
     inputs, outputs = len(case.inputs), len(case.outputs)
     names = exercise.array_names(inputs, outputs)
@@ -173,7 +173,7 @@ def misfit(
 def name_arrays(
     exercise: ProgramExercise, case: KernelCase, arena: Arena, arguments: dict[str, Any]
 ) -> None:
-    """Give each array the name of the parameter that points to it."""
+    """Name each array after the parameter that points to it."""
     names = exercise.array_names(len(case.inputs), len(case.outputs))
     values = (*case.inputs, *case.outputs)
     kept = [n for n, v in zip(names, values, strict=True) if isinstance(v, np.ndarray)]
@@ -186,14 +186,14 @@ def name_arrays(
 
 
 def chosen(exercise: ProgramExercise, case: KernelCase) -> tuple[Any, Meta]:
-    """Return the grid and the constants of a case, which the learner may choose."""
+    """Return the grid and the constants for a case, which the learner may choose."""
     if not exercise.checks_launch:
         return apart(exercise.launch(*case.size))
     return apart(trial.chosen(exercise, case))
 
 
 def apart(found: Any) -> tuple[Any, Meta]:
-    """Split what a launch function returns into the grid and the constants."""
+    """Split a launch function's result into the grid and the constants."""
     if isinstance(found, tuple) and len(found) == 2 and isinstance(found[1], dict):
         return found
     return found, {}
@@ -202,7 +202,10 @@ def apart(found: Any) -> tuple[Any, Meta]:
 def dimensions(
     exercise: ProgramExercise, case: KernelCase, grid: Any, meta: Meta
 ) -> Dim:
-    """Return the number of programs along each axis. Raises `Failed`, or ValueError."""
+    """Return the number of programs along each axis.
+
+    For a wrong grid, raises `Failed` if the learner chose it, and otherwise ValueError.
+    """
     size = grid(meta) if callable(grid) else grid
     size = size if isinstance(size, tuple | list) else (size,)
     whole = all(isinstance(n, int | np.integer) and n > 0 for n in size)
@@ -226,7 +229,7 @@ def dimensions(
 def bound(
     function: FunctionType, positional: tuple[Any, ...], named: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return each parameter's argument. Raises TypeError if they do not fit."""
+    """Return each parameter's argument. Raises TypeError if any does not fit."""
     binding = inspect.signature(function).bind(*positional, **named)
     binding.apply_defaults()
     return dict(binding.arguments)

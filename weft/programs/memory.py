@@ -1,7 +1,7 @@
 """The memory of a run: arrays far apart, so that every address belongs to one of them.
 
-Between two arrays there are 4 MiB that nothing touches. So an index that is too large
-or too small, or a wrong stride, still points to the zone of the array it was meant for.
+Between two arrays there are 4 MiB that nothing uses. So an index that is too large or
+too small, or a wrong stride, still leads to an address nearest to the intended array.
 """
 
 from collections.abc import Sequence
@@ -20,9 +20,10 @@ ALIGNMENT = 256  # bytes, as with CUDA's allocator
 class Region:
     """One array in the arena.
 
-    start: the address of its first element. span: bytes from there to the end of its
-    last. first: the number of its first cell, see `Arena`. name: its name in the
-    program.
+    start: the address of the first element. span: the bytes from there to the end of
+    the last. first: the number of the array's first cell, see `Arena`. readonly:
+    whether it is an input. fresh: whether it holds nothing before the launch. name: its
+    name in the program.
     """
 
     data: Array
@@ -43,11 +44,12 @@ class Arena:
 
     A cell is one element of one array, or a gap between its rows; cells are numbered
     through all arrays. `element` has for each cell the number of its element in the
-    array, counted row by row, -1 for a gap. `bytes` is the memory, `base` its address.
+    array, counted row by row, or -1 for a gap. `bytes` is the memory, at address
+    `base`.
     """
 
     def __init__(self, inputs: Sequence[Any], outputs: Sequence[Array], fresh: bool):
-        """Copy the arrays. fresh: whether the outputs hold nothing yet."""
+        """Copy the arrays. fresh: whether the outputs hold no values yet."""
         arrays = [v for v in (*inputs, *outputs) if isinstance(v, np.ndarray)]
         count = len(arrays) - len(outputs)
         spans = [span_of(a) for a in arrays]
@@ -82,7 +84,7 @@ class Arena:
         return data
 
     def owners(self, addresses: Array) -> Array:
-        """Return the array to which each address belongs: the nearest."""
+        """Return the number of the array nearest to each address."""
         return np.searchsorted(self.borders, addresses, "right")
 
     def index(self, cell: int) -> tuple[Region, tuple[int, ...]]:
@@ -92,13 +94,13 @@ class Arena:
         return region, tuple(int(i) for i in at)
 
     def cell_of(self, region: Region, index: tuple[int, ...]) -> int:
-        """Return the number of the cell of an element."""
+        """Return the number of the cell of the element at `index`."""
         pairs = zip(index, region.data.strides, strict=True)
         offset = sum(i * s for i, s in pairs)
         return region.first + offset // region.itemsize
 
     def written(self, region: Region, cells: Array) -> Array:
-        """Return a mask of an array's elements that are among these cells."""
+        """Return a mask of the elements of an array whose cells are among `cells`."""
         inside = (cells >= region.first) & (cells - region.first < self._count(region))
         marks = np.zeros(region.data.size, bool)
         marks[self.element[cells[inside]]] = True
@@ -109,7 +111,7 @@ class Arena:
 
 
 def span_of(array: Array) -> int:
-    """Return the bytes from the first element to the end of the last.
+    """Return the number of bytes from the first element to the end of the last.
 
     Strides must be positive.
     """
@@ -118,7 +120,7 @@ def span_of(array: Array) -> int:
 
 
 def elements_of(array: Array, span: int) -> Array:
-    """Return the number of the element in each cell, -1 if there is none."""
+    """Return the number of each cell's element, or -1 for a gap. span: in bytes."""
     table = np.full(span // array.itemsize, -1, np.int64)
     offsets = np.zeros(array.shape, np.int64)
     for axis, stride in enumerate(array.strides):

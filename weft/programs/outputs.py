@@ -46,7 +46,7 @@ def judge(done: Done, backwards: bool) -> None:
 
 
 def unwritten(done: Done, region: Region, marks: Any) -> Verdict:
-    """Return the verdict on unwritten elements, and say which programs store."""
+    """Return the verdict on unwritten elements, which says which programs store."""
     launch, trace = done.launch, done.trace
     count = f"The grid has {several(launch.programs, 'program')}"
     said = {"message": left_out(region.name, marks)}
@@ -77,7 +77,7 @@ def unwritten(done: Done, region: Region, marks: Any) -> Verdict:
 
 
 def masked_out(done: Done, region: Region) -> list[Note]:
-    """Return the stores to an array that every mask blocks, or else all such stores."""
+    """Return the stores that masks blocked entirely: an array's, or if none, all."""
     trace = done.trace
     busy = set(trace.call.tolist())
     calls = [
@@ -118,7 +118,7 @@ def wrong_value(
 
 
 def telling(done: Done, region: Region, wrong: Difference) -> Difference:
-    """Return a difference where the expected value is not 0, if there is one.
+    """Return a difference whose expected value is not 0 if there is one, else `wrong`.
 
     A 0 that comes from a maximum depends on no single element of the inputs.
     """
@@ -141,7 +141,7 @@ def number_of(done: Done, region: Region) -> int:
 
 
 def unread(done: Done, region: Region, index: tuple[int, ...]) -> str:
-    """Name an element that a result depends on, but that no program has read.
+    """Name an input element that a result depends on and no program has read, or "".
 
     If programs pass nothing to each other, only those that stored the result count.
     """
@@ -208,7 +208,7 @@ def from_left_out(
     """Return the loads whose masked-out elements affect a wrong value, or [].
 
     The launch is repeated with zeros for these elements; if the value then differs,
-    they do. A load is omitted if its masked-out elements alone change nothing.
+    they affect it. A load whose masked-out elements alone change nothing is left out.
     """
     filled = dict.fromkeys(c.place for c in done.trace.calls if c.filled)
     if not filled:

@@ -1,4 +1,4 @@
-"""A program as the learner made it: its function, and what surrounds that."""
+"""A program as the learner made it: its function, constants and configurations."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -13,11 +13,11 @@ Meta = Mapping[str, Any]
 class Program:
     """A function that every program of a grid runs, perhaps autotuned.
 
-    constants: the parameters that are known to the compiler. configs: the constants of
+    constants: the parameters whose values the compiler knows. configs: the constants of
     each configuration, ({},) for a program that is not autotuned. heuristics: functions
     that compute constants from the arguments. restored: the parameters that tuning
-    resets or restores between two runs. hooks: for each configuration, what tuning
-    calls before a run, or None.
+    resets or restores between two runs. hooks: for each configuration, the function
+    that tuning calls before a run, or None.
     """
 
     function: FunctionType

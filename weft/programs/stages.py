@@ -18,7 +18,7 @@ OTHER_ORDER = "Where program 0 comes first, it is right."
 
 
 def interpret(exercise: ProgramExercise) -> tuple[list[str], Done]:
-    """Run every size. Returns facts and the last run; raises `Failed`."""
+    """Run every size. Returns facts and the last listed size's run; raises `Failed`."""
     elements, right = 0, ""
     for size in exercise.sizes:
         with right_before(right):
@@ -52,7 +52,7 @@ def run_case(exercise: ProgramExercise, case: KernelCase) -> Done:
 def judged(
     exercise: ProgramExercise, case: KernelCase, backwards: bool = False
 ) -> Done | Verdict:
-    """Return the results of one case, or the verdict on what is wrong with it."""
+    """Return the results of one case, or the verdict on the first mistake."""
     launch = next(launches(exercise, case))
     try:
         return look_at(launch, backwards)
@@ -67,8 +67,9 @@ def judged(
 def run_unseen(exercise: ProgramExercise, case: KernelCase) -> int:
     """Run the unlisted case, the last program first; return its number of results.
 
-    If that fails, program 0 runs first: a failure that also occurs there is easier to
-    explain. Returns 0 if the exercise's own launch cannot be made at this size.
+    If that run fails, program 0 runs first: a failure that also occurs in this order is
+    easier to explain. Returns 0 if the exercise's own launch cannot be made at this
+    size.
     """
     try:
         next(launches(exercise, case))
@@ -87,10 +88,10 @@ def run_unseen(exercise: ProgramExercise, case: KernelCase) -> int:
 
 
 def look_at(launch: Launch, backwards: bool) -> Done:
-    """Run one launch; raise `Failed` for the first thing that is wrong.
+    """Run one launch; raise `Failed` for the first mistake found.
 
-    Two programs that store to the same element usually have wrong offsets. Then an
-    element that is missing or wrong is closer to the mistake than the race.
+    Two programs that store to the same element usually have wrong offsets. Then a
+    missing or wrong element is closer to the mistake than the race, and comes first.
     """
     done: Done = launch.exercise.run(launch, backwards)
     trace = done.trace
@@ -109,7 +110,7 @@ def look_at(launch: Launch, backwards: bool) -> Done:
 
 
 def idle(done: Done) -> None:
-    """Refuse a learner's grid if programs of it store nothing. Raises `Failed`."""
+    """Raise `Failed` if some programs of a learner's grid store nothing."""
     launch, trace = done.launch, done.trace
     busy = np.unique(trace.block[trace.operation != READ]).size
     if busy == launch.programs:
@@ -119,7 +120,7 @@ def idle(done: Done) -> None:
 
 
 def reordered(launch: Launch, verdict: Verdict) -> Verdict:
-    """Return the verdict on swapped parameters if names show that, or `verdict`."""
+    """Return a verdict on swapped parameters if names show that, else `verdict`."""
     exercise = launch.exercise
     given = passed(launch)
     own = [p.removesuffix("_ptr") for p in exercise.program.parameters]
@@ -141,7 +142,7 @@ def reordered(launch: Launch, verdict: Verdict) -> Verdict:
 
 
 def passed(launch: Launch) -> list[str]:
-    """Return the exercise's names of arrays, in the order of the call."""
+    """Return the exercise's names of the arrays passed, in the order of the call."""
     exercise, case = launch.exercise, launch.case
     names = parameter_names(exercise.arguments or exercise.spec)
     values = zip(names, (*case.inputs, *case.outputs), strict=False)
@@ -155,7 +156,7 @@ def passed(launch: Launch) -> list[str]:
 
 
 def cost(exercise: ProgramExercise, done: Done) -> list[str]:
-    """Count the bytes of the last run. Returns facts; raises `Failed` over a limit."""
+    """Return facts on the bytes that a run moves. Raises `Failed` over a limit."""
     facts = []
     for key, operation, arrays in (("loaded", READ, True), ("stored", WRITE, False)):
         moved = bytes_by_line(done, operation)
@@ -183,7 +184,7 @@ def cost(exercise: ProgramExercise, done: Done) -> list[str]:
 
 
 def bytes_by_line(done: Done, operation: int) -> dict[Place, int]:
-    """Count the bytes that each line requests, except masked-out ones."""
+    """Count the bytes that each line loads or stores, except masked-out ones."""
     trace = done.trace
     found: dict[Place, int] = {}
     owners = done.launch.arena.firsts.searchsorted(trace.address, "right") - 1

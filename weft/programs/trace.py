@@ -1,8 +1,8 @@
 """The accesses of every program of a launch, as a trace that the sanitizer reads.
 
-In it a program is a block of one thread, and an address is a cell of the arena. A row
-is one active element of a block of values. An atomic that is not relaxed is recorded as
-a fence, the operation, and another fence.
+In the trace a program is a block of one thread, and an address is a cell of the arena.
+A row is one active element of a block of values. An atomic that is not relaxed is
+recorded as a fence, the operation, and another fence.
 """
 
 from dataclasses import dataclass, field
@@ -23,9 +23,9 @@ Dim = tuple[int, int, int]
 class Call:
     """One `tl.load`, `tl.store` or atomic, executed once by one program.
 
-    operation: READ, WRITE or ATOMIC. places: its line, and the lines that called it.
-    shape: that of the block. masked: whether it has a mask. filled: whether it reads
-    elements whose mask is false and for which `other` gives no value.
+    operation: READ, WRITE or ATOMIC. places: the call's line, and the lines that led
+    there. shape: the block's. masked: whether there is a mask. filled: whether the
+    result has elements whose mask is false and for which `other` gives no value.
     """
 
     program: int
@@ -43,7 +43,7 @@ class Call:
 
 @dataclass(eq=False)
 class Actor:
-    """A program, in the form of a thread and its block, for the clocks."""
+    """A program as the clocks see it: a thread that is its own block."""
 
     number: int
     warp: int = 0
@@ -56,7 +56,7 @@ class Actor:
 
 
 class Log:
-    """The accesses in the order in which they happen."""
+    """The accesses of a launch, in the order in which they happen."""
 
     def __init__(self) -> None:
         self.calls: list[Call] = []
@@ -67,7 +67,7 @@ class Log:
         self._length = 0
 
     def add(self, call: Call, cells: Columns, lanes: Columns) -> None:
-        """Record a call, and what its program passes on and learns through it."""
+        """Record a call and its active elements, and order programs by its atomics."""
         clocks: Any = self._clocks
         if call.program not in self._actors:
             self._actors[call.program] = Actor(call.program)
@@ -128,7 +128,7 @@ class Log:
 
 @dataclass(kw_only=True)
 class Accesses(Trace):
-    """The accesses of a launch, with two more columns.
+    """A launch's accesses: a trace with two more columns.
 
     `call` is an index into `calls`, `lane` the number of the element in its block, in
     row-major order.

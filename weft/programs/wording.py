@@ -1,4 +1,4 @@
-"""Verdicts on programs: a table for all languages, and one for each."""
+"""Verdicts on programs: one table for all languages, and one for each language."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -18,5 +18,5 @@ class ProgramWords(Verdicts):
 
 
 def called(places: Sequence[Place]) -> list[Note]:
-    """Return a line of the learner's, and the lines that called its function."""
+    """Return notes on a learner's line and on the lines that called its function."""
     return [(place, "called here" * place.calls) for place in places]

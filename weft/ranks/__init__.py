@@ -1,9 +1,9 @@
 """Programs of several ranks: on a model of `torch.distributed`, or in real processes.
 
-A function of the ranks takes `dist` first. In a check that is a model of the module
-`torch.distributed`, which knows which rank waits for which; `launch` starts one process
-per rank and passes the module itself. `measured` launches a function that times others,
-on one GPU per rank.
+A function that ranks run takes `dist` first. In a check, `dist` is a model of the
+module `torch.distributed` that knows which rank waits for which; `launch` starts one
+process per rank and passes the module itself. `measured` launches a function that times
+others, on one GPU per rank.
 """
 
 from importlib import import_module

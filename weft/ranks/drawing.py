@@ -18,9 +18,9 @@ from weft.units import size
 class Timeline:
     """The messages of one run.
 
-    ranks: how many there are. transfers: the messages. sent: bytes, per rank. stopped:
-    why the run did not complete, "" if it did. It is shown as a table with a row per
-    rank and a column per step, as text or HTML.
+    ranks: how many there are. transfers: the messages. sent: the bytes that each rank
+    sent. stopped: why the run did not complete, "" if it did. A timeline is shown as a
+    table with a row per rank and a column per step, as text or HTML.
     """
 
     ranks: int
@@ -34,7 +34,7 @@ class Timeline:
         return round(max((t.end for t in self.transfers), default=0))
 
     def rows(self) -> list[list[str]]:
-        """Return each rank's name, what it sends in every step, and the total."""
+        """Return a row per rank: its name, its message in each step, its bytes sent."""
         cells = [[""] * self.steps for _ in range(self.ranks)]
         for t in self.transfers:
             cells[t.source][round(t.end) - 1] = f"{size(t.nbytes)} → {t.target}"

@@ -1,4 +1,4 @@
-"""An exercise for several ranks: the arguments and the expected results of each."""
+"""An exercise for several ranks: each rank's arguments and expected result."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from weft.checking.exercise import Exercise
 
 @dataclass(frozen=True)
 class RankCase:
-    """One run: how many ranks, the arguments of each, and their expected results."""
+    """One run: the number of ranks, and each rank's arguments and expected result."""
 
     ranks: int
     size: tuple[Any, ...]
@@ -40,9 +40,9 @@ class RankExercise(Exercise):
     spec: `(given)` → one result per rank, from the arguments of all ranks.
     result: the parameter that holds the result at the end, "" for the returned value.
     because: `(given, rank, result)` → the cause of a rank's wrong result, "" if it is
-        unknown. given: as for `spec`.
+        unknown. `given` is the same as for `spec`.
     without: calls of `torch.distributed` that the function may not use.
-    limits: `steps`, `sent` and `collectives`; a number, or `(ranks, *size)` → one.
+    limits: for `steps`, `sent` and `collectives`, a number or `(ranks, *size)` → one.
     lines: how many lines of Python one rank may run; see `weft.checking.step_limit`.
     """
 
@@ -56,7 +56,7 @@ class RankExercise(Exercise):
     lines: int | None = None
 
     def cases(self, seed: int) -> Iterator[RankCase]:
-        """Yield the listed cases, and one with sizes derived from the source."""
+        """Yield the listed cases, and one whose sizes follow from `seed`."""
         for size in self.sizes:
             for ranks in self.ranks:
                 yield self.made(ranks, as_tuple(size))
@@ -70,7 +70,7 @@ class RankExercise(Exercise):
             )
 
     def made(self, ranks: int, size: tuple[Any, ...], seed: int = SEED) -> RankCase:
-        """Make the data of a case."""
+        """Make a case: draw its inputs, and compute the expected results."""
         rng = np.random.default_rng([seed, ranks, *(int(part) for part in size)])
         given = [as_tuple(own) for own in self.inputs(rng, ranks, *size)]
         wanted = list(self.spec([tuple(map(exact, own)) for own in given]))
@@ -78,7 +78,7 @@ class RankExercise(Exercise):
 
 
 def exact(value: Any) -> Any:
-    """Copy a value in double precision, for the spec."""
+    """Copy a value for the spec, with floats in double precision."""
     if isinstance(value, np.ndarray):
         return value.astype(np.float64) if value.dtype.kind == "f" else value.copy()
     if isinstance(value, list | tuple):

@@ -1,4 +1,4 @@
-"""Checking a function of several ranks: it runs on each of them, on the model."""
+"""Checks of a function that several ranks run, on the model."""
 
 import re
 from functools import partial
@@ -25,7 +25,7 @@ from weft.wording import joined, several
 
 
 def judged(exercise: RankExercise, case: RankCase) -> World:
-    """Run one case, compare every rank's result, return the run. Raises `Failed`."""
+    """Run a case and compare every rank's result; return the run. Raises `Failed`."""
     world = World(case.ranks)
     args = [tuple(map(tensor_of, own)) for own in case.given]
     names = parameter_names(exercise.written_by_learner)
@@ -45,7 +45,7 @@ def judged(exercise: RankExercise, case: RankCase) -> World:
 
 
 def in_memory(exercise: RankExercise, case: RankCase, path: str) -> Verdict:
-    """Return the verdict on a right result in another tensor than the given one."""
+    """Return the verdict on a right result in a tensor other than the one passed."""
     name, what = exercise.name, exercise.result + path
     places = line_with(exercise.written_by_learner, rf"{re.escape(what)} *=[^=]")
     return words.verdict(name, "replaced", places, what=what, when=case.label)
@@ -54,7 +54,7 @@ def in_memory(exercise: RankExercise, case: RankCase, path: str) -> Verdict:
 def ran(
     exercise: RankExercise, case: RankCase, world: World, args: list[tuple[Any, ...]]
 ) -> list[Any]:
-    """Run the function on every rank; return the values. Raises `Failed`."""
+    """Run the function on every rank; return what it returns there. Raises `Failed`."""
     function, name = exercise.written_by_learner, exercise.name
 
     def rank(number: int) -> Any:
@@ -83,13 +83,13 @@ def ran(
 
 
 def placed(at: Place, note: str, name: str) -> str:
-    """Extend a note on a line by the line's function, unless that is the exercise."""
+    """Extend a note on a line by its function's name, unless that is `name`."""
     where = f"in `{at.function}`" if at.function not in ("", name) else ""
     return ", ".join(filter(None, [where, note]))
 
 
 def without(exercise: RankExercise, dist: Distributed) -> Distributed:
-    """Return a rank's calls without those that the exercise forbids."""
+    """Replace the calls that an exercise forbids; they then raise `Failed`."""
     for call in exercise.without:
         if call not in KNOWN:
             raise ValueError(
@@ -105,7 +105,7 @@ def without(exercise: RankExercise, dist: Distributed) -> Distributed:
 
 
 def tensor_of(value: Any) -> Any:
-    """Convert the input of a rank: arrays to tensors, lists of them likewise."""
+    """Convert a rank's input: NumPy arrays to tensors, also within lists and tuples."""
     if isinstance(value, np.ndarray):
         return torch.from_numpy(value.copy())
     if isinstance(value, list | tuple):
@@ -116,7 +116,7 @@ def tensor_of(value: Any) -> Any:
 def parts_of(
     exercise: RankExercise, got: Any, wanted: Any, **more: Any
 ) -> list[tuple[str, Any, Any]]:
-    """Return a result's arrays: their paths, and the right values. Raises `Failed`."""
+    """Return a result's arrays as (path, array, expected array). Raises `Failed`."""
     name, what = exercise.name, exercise.result or "result"
     pairs = [("", got, wanted)]
     if is_tree(wanted) or (isinstance(got, list) and isinstance(wanted, list)):
@@ -160,7 +160,7 @@ def right(
     parts = parts_of(exercise, got, as_array(wanted), **more)
 
     def why(wrong: Difference, path: str, found: Any) -> str:
-        """Say why the value at a path is wrong, if that is known."""
+        """Say why the value at a path is wrong, or "" if that is unknown."""
         if found.dtype.kind == "f" and np.isnan(wrong.got):
             return words("not-yet")["why"]
         if np.array_equal(found, first.get(path, np.nan)):
@@ -180,12 +180,12 @@ def right(
 
 
 def bound(limit: Any, case: RankCase) -> float:
-    """Return a limit for a case: a number, or a function of the ranks and the size."""
+    """Return a limit for a case; the limit may be a function of its ranks and size."""
     return float(limit(case.ranks, *case.size) if callable(limit) else limit)
 
 
 def held(exercise: RankExercise, case: RankCase, world: World) -> Facts:
-    """Check a run against the limits, and return its costs. Raises `Failed`."""
+    """Check a run against the limits; return facts on its costs. Raises `Failed`."""
     limits, name, ranks = exercise.limits, exercise.name, case.ranks
     facts = []
 

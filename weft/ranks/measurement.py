@@ -31,9 +31,9 @@ Measure = Callable[[Any, "Log"], None]
 
 
 class Log:
-    """The measurements of one rank. All ranks make the same calls; rank 0's count.
+    """The measurements of one rank. All ranks make the same calls; rank 0's log counts.
 
-    times: case → name → ms per call, one for each sample. values: case → name → number.
+    times: case → name → ms per call, in each sample. values: case → name → number.
     """
 
     def __init__(self, dist: Any) -> None:
@@ -54,7 +54,7 @@ class Log:
         """Time a function that every rank calls.
 
         One sample is the mean of `calls` calls, between two events on this rank's GPU;
-        all ranks begin it together. graph: whether to time a CUDA graph of the calls,
+        all ranks begin the calls together. graph: whether to time a CUDA graph of them,
         which leaves out the host's part.
         """
         import torch
@@ -82,7 +82,7 @@ class Log:
 
 
 def looped(function: Callable[[], object], calls: int) -> Callable[[], None]:
-    """Return a function that calls another one `calls` times."""
+    """Return a function that calls `function` `calls` times."""
 
     def run() -> None:
         for _ in range(calls):
@@ -92,7 +92,7 @@ def looped(function: Callable[[], object], calls: int) -> Callable[[], None]:
 
 
 def captured(function: Callable[[], object], calls: int) -> Callable[[], None]:
-    """Return a function that replays a CUDA graph of `calls` calls."""
+    """Return a function that replays a CUDA graph of `calls` calls of `function`."""
     import torch
 
     side: Any = torch.cuda.Stream()  # type: ignore[no-untyped-call]
@@ -118,7 +118,7 @@ class Measured:
 
     @property
     def missing(self) -> str:
-        """The reason why this machine cannot measure, as a sentence; "" if it can."""
+        """The reason why this machine cannot measure; "" if it can."""
         if not device.find().usable:
             return "No GPU here"
         import torch
@@ -130,7 +130,7 @@ class Measured:
         return f"{need}, and here {'is' if gpus == 1 else 'are'} {gpus}"
 
     def found(self, again: bool = False) -> Log:
-        """Return the log of rank 0; the processes are launched once, or again."""
+        """Return rank 0's log; launch the processes the first time, or if `again`."""
         if self._found is None or again:
             given = [(self.function,)] * self.ranks
             self._found = launch(logged, given, "nccl", self.seconds)[0]
@@ -173,7 +173,7 @@ class Measured:
         )
 
     def values(self, case: str, unit: str) -> dict[str, float]:
-        """Return and print the numbers of a case; write them where results go."""
+        """Return and print the numbers of a case; record them as the lab's results."""
         lab = lesson.current()
         if self.missing:
             data = results.reference(lab) if lab is not None else None
@@ -211,7 +211,7 @@ class Samples:
         self._turn: dict[Callable[[], Any], int] = {}
 
     def once(self, function: Callable[[], Any], host: float) -> Sample:
-        """Return the next sample of the list that the function returns."""
+        """Return the next sample of the list that `function` returns."""
         self.used = True
         samples = function()
         turn = self._turn.get(function, 0)
@@ -220,7 +220,7 @@ class Samples:
 
 
 def logged(dist: Any, function: Measure) -> Log:
-    """Run in every process: measure, and return the log without the module."""
+    """Run `function` in one rank's process, and return its log without `dist`."""
     log = Log(dist)
     function(dist, log)
     log._dist = None

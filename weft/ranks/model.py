@@ -1,4 +1,4 @@
-"""`torch.distributed` as a rank of the model sees it: the functions of the module."""
+"""`torch.distributed` as a rank of the model sees it: the module's functions."""
 
 import sys
 from collections.abc import Callable, Sequence
@@ -50,16 +50,17 @@ class Side:
 
 
 class Distributed:
-    """The calls that one rank makes.
+    """The functions of `torch.distributed`, as one rank calls them.
 
     Tensors have to be contiguous: gloo requires it, and NCCL's results are otherwise
-    wrong. Names that the model lacks raise AttributeError, which lists those it has.
+    wrong. Names that the model lacks raise AttributeError, whose message lists those it
+    has.
     """
 
     ReduceOp = Reduction()
 
     def __init__(self, world: World, rank: int, names: dict[str, Any]) -> None:
-        """Act for rank number `rank`. names: the globals of the learner's functions."""
+        """Make the calls for `rank`. names: the globals of the learner's functions."""
         self._world, self._rank, self._names = world, rank, names
 
     def __getattr__(self, name: str) -> NoReturn:
@@ -68,7 +69,7 @@ class Distributed:
         )
 
     def get_rank(self) -> int:
-        """Return which rank this is, from 0."""
+        """Return the number of this rank, from 0."""
         return self._rank
 
     def get_world_size(self) -> int:
@@ -76,17 +77,17 @@ class Distributed:
         return self._world.size
 
     def is_initialized(self) -> bool:
-        """Return True: there are always other ranks to talk to."""
+        """Return True: the group of ranks always exists."""
         return True
 
     # Messages
 
     def isend(self, tensor: Tensor, dst: int) -> Work:
-        """Begin to send a tensor; wait before changing it."""
+        """Begin to send a tensor; the caller waits on the result before changing it."""
         return self._begin("isend", tensor, dst)
 
     def irecv(self, tensor: Tensor, src: int) -> Work:
-        """Begin to receive into a tensor; wait before reading it."""
+        """Begin to receive into a tensor; the caller waits before reading it."""
         return self._begin("irecv", tensor, src)
 
     def send(self, tensor: Tensor, dst: int) -> None:
@@ -143,19 +144,19 @@ class Distributed:
     def all_reduce(
         self, tensor: Tensor, op: str = Reduction.SUM, async_op: bool = False
     ) -> Work | None:
-        """Replace a tensor, on every rank, by the reduction over the ranks."""
+        """Replace the tensor on every rank by the reduction of all ranks' tensors."""
         return self._join("all_reduce", op, tensor, tensor, async_op)
 
     def broadcast(
         self, tensor: Tensor, src: int, async_op: bool = False
     ) -> Work | None:
-        """Give every rank the tensor of rank `src`."""
+        """Copy the tensor of rank `src` to every rank."""
         return self._join("broadcast", src, tensor, tensor, async_op)
 
     def all_gather_into_tensor(
         self, output_tensor: Tensor, input_tensor: Tensor, async_op: bool = False
     ) -> Work | None:
-        """Put the tensors of all ranks into one, in the order of the ranks."""
+        """Concatenate the tensors of all ranks, in the order of the ranks."""
         call = "all_gather_into_tensor"
         self._fit(call, output_tensor, input_tensor)
         return self._join(call, "", input_tensor, output_tensor, async_op)
@@ -167,13 +168,13 @@ class Distributed:
         op: str = Reduction.SUM,
         async_op: bool = False,
     ) -> Work | None:
-        """Reduce a tensor over the ranks, and give each rank one part of the result."""
+        """Reduce the ranks' tensors, and store one part of the result on each rank."""
         call = "reduce_scatter_tensor"
         self._fit(call, input, output)
         return self._join(call, op, input, output, async_op)
 
     def barrier(self) -> None:
-        """Wait until every rank has called it."""
+        """Wait until every rank has called `barrier`."""
         nothing = torch.empty(0)
         self._join("barrier", "", nothing, nothing, False)
 
@@ -190,8 +191,8 @@ class Distributed:
     ) -> Work | None:
         """Take part in a collective that sends `give` and fills `take`.
 
-        what: its operation, or its source rank, on which all ranks have to agree.
-        Returns the handle of an asynchronous collective (`later`), else None.
+        what: the operation or the source rank, on which all ranks have to agree.
+        Returns the handle of an asynchronous collective if `later`, else None.
         """
         place, world = self._place(), self._world
         self._tensor(call, give, place)
@@ -224,7 +225,7 @@ class Distributed:
         raise fault(row, [(place, "")], **told)
 
     def _place(self) -> Place:
-        """Return the learner's line that is calling."""
+        """Return the learner's line that makes the current call."""
         frame: FrameType | None = sys._getframe(1)
         while frame is not None and frame.f_globals is not self._names:
             frame = frame.f_back
@@ -232,7 +233,7 @@ class Distributed:
 
 
 def lines_of(frame: FrameType) -> dict[int, str]:
-    """Return the source of the function that a frame runs, by line number."""
+    """Return the lines of the file whose code a frame runs, by line number."""
     import linecache
 
     lines = linecache.getlines(frame.f_code.co_filename)

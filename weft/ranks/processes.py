@@ -31,7 +31,7 @@ _server: tuple[int, "subprocess.Popen[bytes]"] | None = None
 
 
 class RanksFailed(RuntimeError):
-    """A rank has raised an error, or did not end; the message says which and where."""
+    """A rank raised an error or did not end; the message says which rank and where."""
 
 
 def launch(
@@ -45,11 +45,11 @@ def launch(
     `dist` is the module `torch.distributed`, with an initialised default group.
     backend: "gloo" for the CPU, "nccl" for as many GPUs as there are ranks; rank r then
     has GPU r. The function, what it needs of its notebook, its arguments and its result
-    are pickled between processes. seconds: the time after which all of them are
+    are pickled between processes. seconds: the time after which all processes are
     terminated.
 
     Raises ValueError for a backend that this machine cannot use, and RanksFailed if a
-    rank fails or does not end: then all of them are terminated, and the message says
+    rank fails or does not end: then all processes are terminated, and the message says
     which rank was on which line.
     """
     refuse_backend(backend, len(given))
@@ -70,7 +70,7 @@ def launch(
 
 
 def begun(folder: Path, rank: int, backend: str) -> "Worker":
-    """Start a rank's process from scratch."""
+    """Start a rank's process as a new Python process."""
     name = str(folder)
     return subprocess.Popen(
         [sys.executable, "-m", "weft.ranks.worker", name, str(rank), backend],
@@ -81,7 +81,7 @@ def begun(folder: Path, rank: int, backend: str) -> "Worker":
 
 
 def start_early() -> bool:
-    """Start the process from which a `launch` forks ranks, so that they begin at once.
+    """Start the process from which `launch` forks ranks, so that they begin at once.
 
     Returns whether there is such a process: with a GPU there is none.
     """
@@ -101,7 +101,7 @@ def start_early() -> bool:
 
 
 def forked(folder: Path, rank: int, backend: str) -> "Worker":
-    """Fork a rank's process from one that has imported PyTorch."""
+    """Fork a rank's process from the one that has imported PyTorch."""
     assert _server is not None
     process = _server[1]
     assert process.stdin is not None
@@ -118,7 +118,7 @@ def forked(folder: Path, rank: int, backend: str) -> "Worker":
 
 @dataclass
 class Forked:
-    """A process that another one has forked, with the methods of `Popen` used here."""
+    """A process forked by another one, with the methods of `Popen` used here."""
 
     pid: int
     ended: Path  # contains its exit status
@@ -153,7 +153,7 @@ Worker = subprocess.Popen[bytes] | Forked
 
 
 class Pickler(cloudpickle.Pickler):
-    """cloudpickle's pickler, extended to modules of special classes."""
+    """cloudpickle's pickler, extended to instances of `ModuleType`'s subclasses."""
 
     def reducer_override(self, obj: Any) -> Any:
         """Pickle `torch.ops` and similar modules as an import by name."""
@@ -163,7 +163,7 @@ class Pickler(cloudpickle.Pickler):
 
 
 def pickled(value: Any) -> bytes:
-    """Pickle a value, including a notebook's functions, by their code."""
+    """Pickle a value; a notebook's functions in it are pickled by their code."""
     into = io.BytesIO()
     pickler: Any = Pickler
     pickler(into).dump(value)
@@ -171,7 +171,7 @@ def pickled(value: Any) -> bytes:
 
 
 def refuse_backend(backend: str, ranks: int) -> None:
-    """Raise ValueError for a backend that cannot serve as many ranks here."""
+    """Raise ValueError if this machine cannot run so many ranks with a backend."""
     import torch
 
     if backend not in ("gloo", "nccl"):
@@ -188,7 +188,7 @@ def refuse_backend(backend: str, ranks: int) -> None:
 
 
 def environment() -> dict[str, str]:
-    """Return a worker's environment: the same packages, and separate cores."""
+    """Return a worker's environment: this one's packages, and one OpenMP thread."""
     paths = os.pathsep.join(path for path in sys.path if path)
     threads = {"OMP_NUM_THREADS": "1"} if "OMP_NUM_THREADS" not in os.environ else {}
     return {**os.environ, **threads, "PYTHONPATH": paths}
@@ -197,7 +197,7 @@ def environment() -> dict[str, str]:
 def awaited(workers: Sequence[Worker], seconds: float) -> list[int]:
     """Wait for the workers; return the ranks that had not ended in time.
 
-    A rank that fails shortens the time of the others, which may wait for it for ever.
+    Once a rank has failed, the others, which may wait for it for ever, get less time.
     """
     until, failed = time.monotonic() + seconds, False
     while True:
@@ -210,7 +210,7 @@ def awaited(workers: Sequence[Worker], seconds: float) -> list[int]:
 
 
 def result_of(folder: Path, rank: int) -> tuple[str, Any]:
-    """Return a rank's result: ("value", it), ("error", its text), or ("", None)."""
+    """Return a rank's result: ("value", value), ("error", text) or ("", None)."""
     path = folder / f"result-{rank}"
     if not path.exists():
         return "", None
@@ -248,7 +248,7 @@ def refuse(
 
 
 def place_of(folder: Path, worker: Worker, rank: int) -> str:
-    """Say where a rank is: the worker writes its stack on SIGUSR1."""
+    """Say at which line a rank is: its worker writes its stack on SIGUSR1."""
     if not hasattr(signal, "SIGUSR1") or worker.poll() is not None:
         return "was still running"
     worker.send_signal(signal.SIGUSR1)
@@ -265,7 +265,7 @@ def place_of(folder: Path, worker: Worker, rank: int) -> str:
 
 
 def is_own(file: str) -> bool:
-    """Return whether a file is neither Python's, a package's, nor this one."""
+    """Return whether a file is not part of Python, a package or `weft.ranks`."""
     library = (sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib"))
     if "site-packages" in file or "dist-packages" in file:
         return False

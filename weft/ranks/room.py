@@ -1,4 +1,4 @@
-"""Checks of code for several ranks: the things they take, without importing PyTorch."""
+"""Checks of code for several ranks, which import PyTorch only when they run."""
 
 from collections.abc import Iterator, Mapping
 from types import FunctionType
@@ -22,7 +22,7 @@ class Ranks:
         return "ranks" in asked
 
     def stages(self, exercise: RankExercise) -> Iterator[Facts]:
-        """Run every case on the model; check each against the limits."""
+        """Run every case on the model; check each run against the limits."""
         from weft.ranks.judging import held, judged
         from weft.ranks.words import words
 

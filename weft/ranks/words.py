@@ -11,10 +11,10 @@ words = Verdicts(__file__)
 
 
 class RankFault(Exception):
-    """Ends a run of the model.
+    """The error that ends a run of the model.
 
-    kind: a row of `weft.checking.kinds`. message, why: for the verdict. places: lines,
-    each with the rank that is there.
+    kind: a row of `weft.checking.kinds`. message, why: the verdict's. places: lines,
+    each with the ranks that are there.
     """
 
     def __init__(self, kind: str, message: str, why: str, places: list[Note]) -> None:
@@ -23,7 +23,7 @@ class RankFault(Exception):
 
 
 def fault(row: str, places: list[Note], **told: object) -> RankFault:
-    """Make the error that ends a run, with the text of a row."""
+    """Return the error that ends a run, with the text of a row of `words.toml`."""
     said = {"kind": "deadlock", **words(row, **told)}
     return RankFault(**said, places=places)
 
@@ -39,7 +39,7 @@ def ranks_named(ranks: Sequence[int]) -> str:
 
 
 def noted(works: Sequence[Work]) -> list[Note]:
-    """Return the lines of calls, each once, with their ranks."""
+    """Return the lines of `works`, each once, with the ranks that called there."""
     at: dict[Place, list[int]] = {}
     for work in works:
         at.setdefault(work.place, []).append(work.rank)
@@ -52,10 +52,10 @@ def deadlock(
     size: int,
     held_up: Callable[[Sequence[Work]], list[tuple[Work, Work]]],
 ) -> RankFault:
-    """Return the fault of ranks of which none can go on: which waits for what.
+    """Return the fault of a deadlock, which says which rank waits for what.
 
-    waiting: rank → what it waits for. ended: ranks that have ended. size: how many
-    there are. held_up: returns what stops messages whose two sides are there.
+    waiting: rank → the work that it waits for. ended: ranks that have ended. size: the
+    number of ranks. held_up: returns what stops messages whose two sides are there.
     """
     able = freed(waiting)
     works = [w for rank, w in sorted(waiting.items()) if rank not in able]
@@ -80,7 +80,7 @@ def deadlock(
 def freed(waiting: Mapping[int, Work]) -> set[int]:
     """Return the ranks that could go on if no transfer waited for an earlier one.
 
-    They wait for a message whose other side is there, or for a rank that could go on.
+    Such a rank waits for a message whose other side is there, or for another such rank.
     """
     able = {rank for rank, work in waiting.items() if work.other is not None}
     while more := {
@@ -93,11 +93,11 @@ def freed(waiting: Mapping[int, Work]) -> set[int]:
 
 
 def out_of_order(held: Sequence[tuple[Work, Work]]) -> RankFault:
-    """Return the fault of transfers that wait for earlier ones of another group.
+    """Return the fault of transfers that wait for those of an earlier group.
 
     In one group they would not wait. held: pairs of an earlier transfer and one that
-    waits for it. The fault names the first pair, with the ranks that are on the same
-    two lines.
+    waits for it. The fault names the first pair, and all ranks that are on the same two
+    lines.
     """
     first, later = held[0]
     lines = first.place, later.place
@@ -121,7 +121,7 @@ def out_of_order(held: Sequence[tuple[Work, Work]]) -> RankFault:
 
 
 def pairs(works: Sequence[Work]) -> str:
-    """Say which ranks wait for which: '0 sends to 1, 1 sends to 2, …'."""
+    """Say which ranks wait for which: 'rank 0 sends to 1, rank 1 sends to 2'."""
     said = [
         f"rank {w.rank} {'sends to' if w.sends else 'receives from'} {w.peers[0]}"
         for w in works[:4]
@@ -130,9 +130,9 @@ def pairs(works: Sequence[Work]) -> str:
 
 
 def one_sided(row: str, work: Work) -> RankFault:
-    """Return the fault of a call that only one rank has begun.
+    """Return a fault that concerns one rank's call.
 
-    row: the row with its text.
+    row: the row of `words.toml` with the text.
     """
     return fault(
         row,
@@ -145,7 +145,7 @@ def one_sided(row: str, work: Work) -> RankFault:
 
 
 def not_by_all(size: int, together: Sequence[Work], works: Sequence[Work]) -> RankFault:
-    """Return the fault of a collective that some ranks wait in and others skip."""
+    """Return the fault of a collective in which some ranks wait and others do not."""
     name = together[0].call
     inside = [work.rank for work in together]
     others = [rank for rank in range(size) if rank not in inside]
@@ -160,7 +160,7 @@ def not_by_all(size: int, together: Sequence[Work], works: Sequence[Work]) -> Ra
 
 
 def another_collective(first: Collective, second: Collective, number: int) -> RankFault:
-    """Return the fault of two ranks whose collectives, or arguments, differ."""
+    """Return the fault of two ranks whose collectives, or their arguments, differ."""
     what = -1 if first.agreed[-1] != second.agreed[-1] else 1
     return fault(
         "another-call" if first.call != second.call else "another-argument",

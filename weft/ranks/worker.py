@@ -20,7 +20,7 @@ from typing import Any
 
 
 def main(folder: Path, rank: int, backend: str) -> int:
-    """Join the other ranks, run the function, and write its result to the folder."""
+    """Run a rank's function, store the result in `folder`, return the exit status."""
     if hasattr(signal, "SIGUSR1"):
         faulthandler.register(
             signal.SIGUSR1, file=(folder / f"stack-{rank}").open("w"), all_threads=False
@@ -39,7 +39,7 @@ def main(folder: Path, rank: int, backend: str) -> int:
 
 
 def run(folder: Path, rank: int, backend: str) -> Any:
-    """Initialise the group, call the function with it, and return the result."""
+    """Initialise the group, call the function on this rank, and return the result."""
     import torch
     from torch import distributed
 
@@ -66,7 +66,7 @@ def run(folder: Path, rank: int, backend: str) -> Any:
 
 
 def serve() -> None:
-    """Fork a rank for each line of the input, until it ends."""
+    """Fork a rank for each line of standard input, until the input ends."""
     import torch.distributed  # noqa: F401  what takes long
     from numba import cloudpickle  # noqa: F401
 
@@ -88,7 +88,7 @@ def become(
     environment: dict[str, str],
     path: list[str],
 ) -> None:
-    """Act as one rank, in the environment of the requesting process, and exit."""
+    """Run one rank in the environment of the requesting process, and exit."""
     import numpy as np
 
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)

@@ -13,7 +13,7 @@ Outcome = tuple[list[Tensor | None], int, int]  # results, steps, bytes sent per
 
 
 def blank(tensor: Tensor) -> None:
-    """Fill a tensor without data: with NaN, or its type's lowest number."""
+    """Fill a tensor that has no data yet with NaN, or its type's lowest number."""
     with torch.no_grad():
         if tensor.is_floating_point() or tensor.is_complex():
             tensor.fill_(float("nan"))
@@ -22,7 +22,7 @@ def blank(tensor: Tensor) -> None:
 
 
 def size_of(tensor: Tensor) -> int:
-    """Return the size of a tensor's numbers in bytes."""
+    """Return the size of a tensor's elements in bytes."""
     return tensor.numel() * tensor.element_size()
 
 
@@ -30,11 +30,11 @@ def size_of(tensor: Tensor) -> int:
 class Work:
     """The handle that `isend`, `irecv` and asynchronous collectives return.
 
-    pause: lets other ranks run until it is over. call: its name, "isend". posted: the
-    rank's clock at the call. done: when the transfer ends, None until it has moved.
-    other: the other side of a message, or the next rank's part in a collective, None
-    until all ranks are there. kept: for a sender, its tensor at the time of the call;
-    for a receiver, what has arrived.
+    pause: lets other ranks run until the work is over. call: the function's name, such
+    as "isend". posted: the rank's clock at the call. done: when the transfer ends, None
+    until it has moved. other: the other side of a message, or the next rank's part in a
+    collective, None until all ranks are there. kept: for a sender, its tensor at the
+    time of the call; for a receiver, what has arrived.
     """
 
     pause: Callable[["Work"], None]
@@ -51,7 +51,7 @@ class Work:
     lands: list[tuple[Tensor, Tensor]] = field(default_factory=list)
 
     def wait(self) -> bool:
-        """Return when the transfer is over and the tensor may be used again."""
+        """Wait until the transfer is over and the tensor may be used; return True."""
         self.pause(self)
         return True
 
@@ -68,7 +68,7 @@ class Work:
         return self.call in ("recv", "irecv")
 
     def land(self) -> None:
-        """Copy what has arrived to its destination."""
+        """Copy the tensors that have arrived to their destinations."""
         with torch.no_grad():
             for into, arrived in self.lands:
                 into.copy_(arrived.view(into.shape))
@@ -104,7 +104,7 @@ class Collective:
 
 
 def reduced(parts: list[Tensor], op: str) -> Tensor:
-    """Combine one tensor of every rank: "sum", "avg", "max", "min" or "product"."""
+    """Combine the ranks' tensors by `op`: "sum", "avg", "max", "min" or "product"."""
     stack = torch.stack([part.reshape(-1) for part in parts])
     if op == "avg":
         return stack.sum(0) / len(parts)
@@ -116,10 +116,10 @@ def reduced(parts: list[Tensor], op: str) -> Tensor:
 
 
 def combine(calls: list[Collective]) -> Outcome:
-    """Execute a collective; return each rank's result, the steps and the bytes.
+    """Execute a collective; return the ranks' results, its steps, and bytes per rank.
 
-    The costs are those of a ring: each rank sends (p - 1) / p of a tensor once, for an
-    all-reduce twice.
+    The costs are those of a ring of p ranks: each sends (p - 1) / p of a tensor once,
+    for an all-reduce twice.
     """
     size, name = len(calls), calls[0].call
     gives = [call.give for call in calls]

@@ -1,9 +1,9 @@
 """The model: ranks that run in turn, and the messages between them.
 
-Every rank is a thread, but only the one that has the turn runs. A rank keeps the turn
-until it has to wait; then the next one that can go on gets it. So a run is always the
-same, and when no rank can go on, none ever will: that is a deadlock, found without a
-clock.
+Every rank is a thread, but only the rank that has the turn runs. It keeps the turn
+until it has to wait; then the next rank that can go on gets the turn. So a run is
+always the same, and when no rank can go on, none ever will: that is a deadlock, found
+without a clock.
 
 The transfers of a rank happen as on a GPU with NCCL, where they share one stream: one
 group after another, in the order in which they were begun. A call begins a group of one
@@ -38,14 +38,14 @@ STARTED = 30.0  # seconds in which a rank's thread has to begin or to end
 
 
 class Stopped(BaseException):
-    """Ends a rank's thread once the run has failed. `except Exception` lets it pass."""
+    """An exception that ends a rank's thread once the run has failed."""
 
 
 class World:
     """Ranks that run one function each.
 
-    latency: that of a message. bandwidth: bytes per unit of time. Both are per
-    direction of one rank's link.
+    latency: a message's, in units of time. bandwidth: bytes per unit of time, in each
+    direction of a rank's link.
     """
 
     def __init__(
@@ -71,9 +71,9 @@ class World:
     # Running
 
     def run(self, functions: Sequence[Callable[[], Any]]) -> list[Any]:
-        """Run one function per rank, and return what they return.
+        """Run one function per rank, and return their results.
 
-        Raises `RankFault`, or what a function has raised; then `error` has its rank.
+        Raises `RankFault`, or a function's own exception; then `error` has its rank.
         """
         threads = [
             threading.Thread(target=self._rank, args=(rank, function), daemon=True)
@@ -156,7 +156,7 @@ class World:
         self.clock[rank] = max(self.clock[rank], work.done)
 
     def _look_back(self) -> None:
-        """Refuse transfers and collectives that were begun but never finished."""
+        """Raise RankFault for work begun but never finished, or never waited for."""
         left = [work for work in self.works if work.peers and work.done is None]
         for work in left:
             if work.other is None:
@@ -171,7 +171,7 @@ class World:
     # Messages
 
     def post(self, group: Sequence[Work]) -> None:
-        """Begin one group of a rank's transfers. Each is one side of a message.
+        """Begin one group of a rank's transfers, each one side of a message.
 
         Two ranks' sends and receives are matched in the order of their calls. Raises
         RankFault if the tensors of two sides differ.
@@ -190,7 +190,7 @@ class World:
         self._move_on()
 
     def _match(self, work: Work, other: Work) -> None:
-        """Make one message of its two sides."""
+        """Make a message of its two sides. Raises RankFault if their tensors differ."""
         send, receive = (work, other) if work.sends else (other, work)
         if (
             send.tensor.numel() != receive.tensor.numel()
@@ -202,16 +202,16 @@ class World:
     def _meet(self, works: list[Work], happen: Callable[[], None]) -> None:
         """Record that all ranks of a message or of a collective are there.
 
-        happen: performs it once its turn has come on all of them.
+        happen: performs the transfer; called once its turn has come on all ranks.
         """
         for work, other in zip(works, works[1:] + works[:1], strict=True):
             work.other = other
         self._met.append((works, happen))
 
     def _move_on(self) -> None:
-        """Perform everything whose turn has come, in the order in which ranks have met.
+        """Perform every transfer whose turn has come, in the order in which ranks met.
 
-        Each may end a group, so all others are checked again after it.
+        Each may end a group, so all others are checked again after each.
         """
         k = 0
         while k < len(self._met):
@@ -231,17 +231,17 @@ class World:
         return None if work in group else next(w for w in group if w.done is None)
 
     def held_up(self, works: Sequence[Work]) -> list[tuple[Work, Work]]:
-        """Return what stops those works whose ranks are all there.
+        """Return what stops those of `works` whose ranks are all there.
 
-        The result is pairs: an unfinished transfer, and one that the same rank began
-        after it.
+        The result is pairs: an unfinished transfer, and a later one of the same rank
+        that waits for it.
         """
         met = [sides for sides, _ in self._met if not set(works).isdisjoint(sides)]
         pairs = [(self.ahead_of(side), side) for sides in met for side in sides]
         return [(ahead, side) for ahead, side in pairs if ahead is not None]
 
     def _move(self, send: Work, receive: Work) -> None:
-        """Move a message whose turn has come on both sides."""
+        """Deliver a message whose turn has come on both sides, and add its costs."""
         source, target, nbytes = send.rank, receive.rank, size_of(send.tensor)
         start = max(send.posted, receive.posted, self._out[source], self._into[target])
         end = start + self.latency + nbytes / self.bandwidth
@@ -254,7 +254,7 @@ class World:
         self.received[target] += nbytes
 
     def _end_group(self, rank: int) -> None:
-        """Begin a rank's next group, if every transfer of the current one has moved."""
+        """Begin a rank's next group if every transfer of the current one is done."""
         group = self._groups[rank][0]
         ends = [work.done for work in group if work.done is not None]
         if len(ends) == len(group):
@@ -264,7 +264,7 @@ class World:
     # Collectives
 
     def join(self, own: Collective) -> Work:
-        """Take part in a collective; it happens once every rank is there."""
+        """Join one rank to a collective, which happens once every rank is there."""
         rank = own.work.rank
         number = len(self.collectives[rank])
         self.collectives[rank].append(own)

@@ -1,17 +1,17 @@
 """Runs a Numba kernel's Python function on the CPU, thread by thread.
 
-It can be used without the rest of the course:
+The simulator can be used without the rest of the course:
 
 - `install` makes ordinary launches, `kernel[grid, block](...)`, run here, whether Numba
-  is installed or not, and can have each of them checked for races;
+  is installed or not, and can check each launch for races;
 - `simulate` launches one kernel, whether or not the machine has a GPU;
-- `record` also records its accesses: a trace, in which `weft.sanitizer` finds races
-  and `weft.counters` counts sectors and bank conflicts;
+- `record` also records the kernel's accesses: a trace, in which `weft.sanitizer` finds
+  races and `weft.counters` counts sectors and bank conflicts;
 - `Fault` is raised for what would fail or corrupt memory on a GPU, with the line and
   the thread, and `LaunchError` for a launch that no GPU accepts.
 
-Each is loaded when it is first used. None imports Numba unless Numba compiles for a GPU
-in this process.
+Each name is loaded when it is first used. None imports Numba unless Numba compiles for
+a GPU in this process.
 """
 
 from importlib import import_module
@@ -47,7 +47,7 @@ _HOME = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import a name of the simulator when it is first used."""
+    """Import the simulator's `name` when it is first used."""
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     found = globals()[name] = getattr(import_module(_HOME[name]), name)

@@ -1,4 +1,4 @@
-"""Replace the inside of Numba's own simulator: ordinary launches run on ours.
+"""Replace the inside of Numba's own simulator: ordinary launches then run on ours.
 
 `install` replaces what the host side of Numba's simulator lacks or gets wrong: the
 launch itself, the options of `cuda.jit`, timed events, external streams and the
@@ -28,7 +28,7 @@ def _external_stream(pointer: int) -> Any:
 
 
 def install() -> None:
-    """Replace Numba's simulator by this one. Numba must run as a simulator."""
+    """Replace Numba's simulator with this one. Numba must be running as a simulator."""
     cuda: Any = import_module("numba.cuda")
     members: dict[str, Any] = {
         **host.stubs(known=dir(cuda)),

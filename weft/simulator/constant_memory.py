@@ -1,8 +1,8 @@
-"""Arrays from outside that a kernel reads: constant memory holds 64 KB of them.
+"""Arrays that a kernel reads from outside: constant memory holds 64 KB of them.
 
 Numba copies such an array into the kernel at every mention of it, so one table that is
 mentioned three times takes three times its size. Mentioning only its shape or size
-takes nothing.
+takes no memory.
 """
 
 import dis
@@ -35,7 +35,7 @@ Mention = tuple[str, int, Place]  # a name, the bytes of its array, and the plac
 
 @lru_cache(256)
 def mentions(code: CodeType) -> tuple[tuple[str, int], ...]:
-    """Return the outside names whose values a function uses, with their lines."""
+    """Return the names from outside a function whose values it uses, with the lines."""
     found = []
     for part in code_tree(code):
         steps = [s for s in dis.get_instructions(part) if s.opname != "CACHE"]
@@ -49,7 +49,7 @@ def mentions(code: CodeType) -> tuple[tuple[str, int], ...]:
 
 
 def copied(function: FunctionType, seen: set[Any] | None = None) -> Iterator[Mention]:
-    """Yield the outside arrays that a kernel and its device functions copy."""
+    """Yield the arrays from outside that a kernel and its device functions copy."""
     seen = set() if seen is None else seen
     if function in seen:
         return
@@ -74,10 +74,10 @@ def _value(cell: Any) -> Any:
 
 
 def hold(function: FunctionType) -> None:
-    """Refuse a kernel with an array that constant memory cannot hold. Raises `Fault`.
+    """Refuse a kernel that copies an array too large for constant memory.
 
-    Whether several are too large together is left to the compiler, which drops those
-    that have no effect.
+    Raises `Fault`. Whether several arrays are too large together is left to the
+    compiler, which drops those that have no effect.
     """
     for name, size, place in copied(function):
         if size > MOST:

@@ -1,4 +1,4 @@
-"""The host's side of a simulated GPU: launches, events, the names of kernels.
+"""The host's side of a simulated GPU: launches, events, and names for kernels.
 
 `behind_numba` passes it to Numba's own simulator, `stand_in` to a module that replaces
 Numba.
@@ -32,7 +32,7 @@ _checks: list[Check] = []  # one function, or none
 
 
 def check_launches(check: Check | None) -> None:
-    """Call `check` with the trace of every launch from now on; None ends that."""
+    """Call `check` with the trace of every launch from now on; None stops this."""
     _checks[:] = [] if check is None else [check]
 
 
@@ -50,7 +50,7 @@ class Launcher:
 
     def __init__(self, kernel: Any, config: Any) -> None:
         most = most_shared(meaning.python_function(kernel))
-        # a wrong one is refused on the line that configures
+        # a wrong configuration is refused on the line that gives it
         configuration(config, most)
         self._kernel, self._config = kernel, config
 
@@ -111,10 +111,10 @@ class Event:
 
 
 class Stub:
-    """A name for kernels that Numba's simulator lacks, such as `grid` or `threadIdx`.
+    """Stands for a name that only kernels may use, such as `grid` or `threadIdx`.
 
     It has a meaning only inside a kernel, where `twin_of` looks it up. Numba knows most
-    of them only as `cuda.name`, and those are in none of its modules.
+    such names only as `cuda.name`: then `__module__` is none of Numba's modules.
     """
 
     def __init__(self, name: str) -> None:
@@ -193,7 +193,7 @@ def is_cuda_array(data: Any) -> bool:
 
 
 def array_of(data: Any) -> Any:
-    """Return the NumPy array over the memory of an array or a CPU tensor.
+    """Return a NumPy array over the memory of an array or a CPU tensor.
 
     Raises TypeError for anything else.
     """

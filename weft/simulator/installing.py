@@ -26,11 +26,11 @@ def install(
     Call it before the files of the kernels are imported, such as at the top of
     `conftest.py`. Then `from numba import cuda` and launches work as on a GPU: with
     Numba's own types and compiler options if Numba is installed, otherwise with a
-    stand-in that has what kernels and their hosts use.
+    stand-in that has what kernels and their host code use.
 
-    package: what those files import, `numba` or `numba_cuda_mlir`. The second has no
-    simulator, so the stand-in replaces it even if it is installed. check: called after
-    each launch with its trace (`weft.simulator.trace.trace.Trace`).
+    package: the package that those files import, `numba` or `numba_cuda_mlir`. The
+    second has no simulator, so the stand-in replaces it even if it is installed. check:
+    called after each launch with its trace (`weft.simulator.trace.trace.Trace`).
     `weft.sanitizer.refuse` raises `Fault` for races and reads of unwritten memory.
 
     A second call only changes `check`. Raises ImportError if the package has already
@@ -85,7 +85,7 @@ def _replace() -> None:
 
 
 class _Arrival(MetaPathFinder):
-    """Waits until something else imports `numba.cuda`, which takes half a second."""
+    """Waits until other code imports `numba.cuda`: the import takes half a second."""
 
     def __init__(self) -> None:
         self._looking = False
@@ -111,7 +111,7 @@ class _Arrival(MetaPathFinder):
             self._looking = False
 
     def _follow(self, loader: Any) -> None:
-        """Replace the simulator as soon as a loader has executed the module."""
+        """Replace the simulator as soon as `loader` has executed the module."""
         execute = loader.exec_module
 
         def executed(module: ModuleType) -> None:

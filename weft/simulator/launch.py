@@ -1,4 +1,4 @@
-"""Launching a kernel in the simulator: its arguments in, its writes out."""
+"""Launching a kernel in the simulator: its arguments go in, its writes come out."""
 
 import contextlib
 import inspect
@@ -34,8 +34,8 @@ from weft.wording import kind_of as described
 class Launch:
     """What a finished launch reports.
 
-    `written` maps the names of the parameters asked for to Boolean arrays: which of
-    their elements the kernel stored to.
+    `written` maps the names of the watched parameters to Boolean arrays, which mark the
+    elements to which the kernel stored.
     """
 
     written: dict[str, np.ndarray[Any, Any]] = field(default_factory=dict)
@@ -55,8 +55,8 @@ def simulate(
     `kernel` is what `@cuda.jit` made, or a Python function. `config` is `(grid, block[,
     stream[, shared_bytes]])`. Arrays may be NumPy arrays (or anything that shares
     memory with one); the kernel writes into them. `readonly` and `watched` are
-    positions of arguments: stores to the first raise, stores to the second are recorded
-    in `Launch.written`.
+    positions of arguments: stores to the first raise a fault; stores to the second are
+    recorded in `Launch.written`.
 
     Raises `Fault`, or `LaunchError` for a configuration that no GPU accepts. The launch
     is also checked against the kernel's signature and launch bounds, if it has any.
@@ -119,8 +119,8 @@ def record(
     `fresh` are the names of parameters whose arrays hold nothing before the launch.
     `look` is called with the trace so far, from time to time in a long launch. With
     `backwards` the last block runs first. `failed` is called with the trace so far and
-    the fault that ends it, before that is raised. With `every`, all blocks are
-    recorded, otherwise a sample if there are many. `fill` puts initial values into new
+    the fault that ends it, before the fault is raised. With `every`, all blocks are
+    recorded; otherwise, a sample if there are many. `fill` puts initial values into new
     shared and local memory. Reads at the places `stale` return the oldest value that
     they may. With `rows` every access is recorded at once; without, only once something
     asks for it, see `Recorded`.
@@ -227,10 +227,10 @@ def calls(
     readonly: frozenset[int] = frozenset(),
     backwards: bool = False,
 ) -> dict[int, list[Place]]:
-    """Run as `record` did, and find the calls that led to some accesses of its trace.
+    """Run as `record` did, and find the calls that led to some accesses in its trace.
 
-    Returns for each of `rows` the place of the access, and those of the calls that led
-    there, the innermost first.
+    Returns, for each of `rows`, the place of the access and those of the calls that led
+    there, innermost first.
     """
     runs: list[CalledRun] = []
 
@@ -255,7 +255,7 @@ def values(
 ) -> ValuedRun | None:
     """Run as `record` did, and read memory at some rows of its trace.
 
-    wanted: row → the address of the element to read.
+    wanted: for each row, the address of the element to read.
     """
     runs: list[ValuedRun] = []
 
@@ -274,7 +274,7 @@ def values(
 def parameters(fn: FunctionType, args: tuple[Any, ...]) -> list[str]:
     """Return the names of the parameters that receive `args`.
 
-    Raises `Fault` if their number differs.
+    Raises `Fault` if the numbers differ.
     """
     names = list(inspect.signature(fn).parameters)
     if len(names) != len(args):
@@ -311,7 +311,7 @@ def argument(
     written: np.ndarray[Any, Any] | None = None,
     readonly: bool = False,
 ) -> Any:
-    """Return what the kernel gets for a host value.
+    """Return the value that the kernel receives for a host value.
 
     Raises `Fault` for what Numba refuses.
     """
@@ -333,7 +333,7 @@ def argument(
 
 
 def kind_of_argument(value: Any, name: str) -> Kind:
-    """Return what is known of an argument before the kernel runs."""
+    """Return what is known about an argument before the kernel runs."""
     data = host_array(value, name)
     if isinstance(value, tuple) and data is None:
         return Tup(tuple(kind_of_argument(part, name) for part in value))
@@ -341,9 +341,9 @@ def kind_of_argument(value: Any, name: str) -> Kind:
 
 
 def host_array(value: Any, name: str = "the array") -> np.ndarray[Any, Any] | None:
-    """Return the NumPy array that shares its memory with `value`, None for a number.
+    """Return the NumPy array that shares its memory with `value`, or None for a number.
 
-    name: what the kernel calls it. Raises `Fault` for what no kernel can use.
+    name: the kernel's name for it. Raises `Fault` for what no kernel can use.
     """
     if isinstance(value, np.ndarray):
         return value if value.ndim else value.reshape(1)
@@ -356,7 +356,7 @@ def host_array(value: Any, name: str = "the array") -> np.ndarray[Any, Any] | No
 
 
 def tensor_memory(tensor: Any, name: str) -> np.ndarray[Any, Any] | None:
-    """Return the memory of a PyTorch tensor, or None if PyTorch's object is no tensor.
+    """Return the memory of a PyTorch tensor, or None for another object of PyTorch.
 
     Raises `Fault` for a tensor that the simulator cannot use.
     """

@@ -37,7 +37,7 @@ MOST_CLUSTER = 8  # blocks, which every GPU with clusters supports
 
 
 def cluster_of(grid: Dim) -> int:
-    """Return how many blocks form a cluster. Raises LaunchError if it is impossible."""
+    """Return how many blocks form a cluster. Raises LaunchError for a bad size."""
     size = meaning.CLUSTER.get()
     if size not in range(1, MOST_CLUSTER + 1):
         raise LaunchError(
@@ -56,9 +56,9 @@ _larger: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
 
 
 def allow_shared(function: Any, size: int) -> None:
-    """Allow the kernel with this Python function more dynamic shared memory.
+    """Allow the kernel made from `function` more dynamic shared memory.
 
-    size: bytes per block.
+    size: the number of bytes per block.
     """
     _larger[function] = size
 
@@ -130,7 +130,7 @@ def configuration(config: Any, allowed: int = MOST_SHARED) -> tuple[Dim, Dim, An
 
 
 def dimensions(size: Any, name: str, unit: str) -> Dim:
-    """Convert a grid or block size, an integer or up to three, to (x, y, z)."""
+    """Convert a grid or block size of one to three integers to (x, y, z)."""
     sizes = tuple(size) if isinstance(size, (tuple, list)) else (size,)
     if not 1 <= len(sizes) <= 3:
         raise LaunchError(f"{name} has {len(sizes)} dimensions; it may have 1 to 3")

@@ -1,7 +1,7 @@
 """Check a launch against the signature and launch bounds given to `@cuda.jit`.
 
-A GPU refuses a launch that violates them. The simulator needs neither, so it checks
-them before the launch.
+A GPU refuses a launch that violates them. The simulator needs neither to run a kernel,
+so it checks them before the launch.
 """
 
 import inspect
@@ -26,14 +26,14 @@ WITHOUT = (
 
 @dataclass(frozen=True)
 class Signature:
-    """One declared signature. types: those of its arguments."""
+    """One declared signature. types: the types of the arguments."""
 
     text: str
     types: tuple[Any, ...]
 
 
 def signatures(kernel: Any) -> list[Signature]:
-    """Return the signatures of a kernel, none if Numba infers them at launches.
+    """Return the signatures of a kernel, or [] if Numba infers them at launches.
 
     Raises `Fault` for one that Numba refuses when it reads the kernel.
     """
@@ -81,7 +81,7 @@ def fitting(kernel: Any, args: Sequence[Any]) -> Signature | None:
     """Return the signature with which Numba launches a kernel on `args`.
 
     args: NumPy arrays, and numbers. Returns None for a kernel without signatures.
-    Raises `Fault` if none of them fits, where Numba raises TypeError.
+    Raises `Fault` if no signature fits, where Numba raises TypeError.
     """
     known = signatures(kernel)
     if not known:
@@ -98,7 +98,7 @@ def fitting(kernel: Any, args: Sequence[Any]) -> Signature | None:
 
 
 def misfits(given: Sequence[Any], signature: Signature, typing: Typing) -> list[int]:
-    """Return the positions of arguments that Numba does not convert to a signature."""
+    """Return the positions of arguments that Numba cannot convert to `signature`."""
     pairs = enumerate(zip(given, signature.types, strict=True))
     return [
         at
@@ -108,7 +108,7 @@ def misfits(given: Sequence[Any], signature: Signature, typing: Typing) -> list[
 
 
 def unfit(kernel: Any, given: Sequence[Any], known: Sequence[Signature]) -> Fault:
-    """Return the fault of a launch whose arguments fit no signature."""
+    """Return the fault for a launch whose arguments fit no signature."""
     function = meaning.python_function(kernel)
     assert function is not None
     names = list(inspect.signature(function).parameters)
@@ -201,7 +201,7 @@ def hold_bounds(kernel: Any, block: Dim) -> None:
 
 
 def most_threads(bounds: Any, function: FunctionType) -> int | None:
-    """Return the first launch bound, threads per block, or None. Raises `Fault`."""
+    """Return the most threads per block in `bounds`, or None. Raises `Fault`."""
     parts = bounds if isinstance(bounds, (tuple, list)) else (bounds,)
     if bounds is None:
         return None

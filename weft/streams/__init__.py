@@ -4,7 +4,7 @@
 
 runs the learner's function on a model of a GPU (`machine`), with a `cuda` that looks
 like Numba's (`twin`), and says what is wrong with it (`wording`): a result that is read
-before it is there, a copy that no event orders after its kernel, a buffer reused too
+before it has arrived, a copy that no event orders after its kernel, a buffer reused too
 early, a copy that cannot overlap, a race in a kernel that it launches. No GPU is
 needed, and nothing depends on timing.
 
@@ -23,7 +23,7 @@ __all__ = ["Timeline", "check", "timeline"]
 
 
 def check(function: Any, **exercise: Any) -> Verdict:
-    """Check a function that copies and launches, and say what is wrong with it.
+    """Check a host function that copies data and launches kernels.
 
     exercise: the fields of `weft.streams.room.HostExercise`: spec, inputs, given,
     sizes, result, limits, timer, tolerance.

@@ -1,4 +1,4 @@
-"""The arguments of a watched function and its results: arrays, a timeline's bars."""
+"""Arrays and streams for a watched function, and the bars of its timeline."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +19,7 @@ class Bar:
 
 
 class Arrays:
-    """Arrays and streams made with a `cuda`: Numba's own, or the model's."""
+    """Makes arrays and streams with a `cuda`: Numba's own, or the model's."""
 
     def __init__(self, cuda: Any) -> None:
         self._cuda = cuda

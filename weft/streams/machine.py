@@ -1,11 +1,11 @@
 """A model of a GPU with streams: which operations the host requested, and when.
 
-Everything is executed at once, in the order in which the host requests it. That order
-is one of many: what a stream does is ordered only after what came before it in the
-stream, by events, and by the host's waiting. The machine records these constraints in
-vector clocks (Lamport 1978; Mattern 1989). So two conflicting accesses to one place
-that nothing orders are found in whatever order they ran. Times are those of a machine
-with one engine for each direction of the bus and one for kernels.
+Each operation is executed at once, in the order in which the host requests them. That
+order is one of many: operations are ordered only by being in one stream, by events, and
+by the host's waits. The machine records these constraints in vector clocks (Lamport
+1978; Mattern 1989). So two conflicting accesses to one place that nothing orders are
+found, whatever order they ran in. Times are those of a machine with one engine for each
+direction of the bus and one for kernels.
 """
 
 from collections.abc import Callable
@@ -47,7 +47,7 @@ class Buffer:
 
 @dataclass(frozen=True)
 class Region:
-    """A stretch of a buffer, in bytes."""
+    """A range of a buffer's bytes, from `start` up to `stop`."""
 
     buffer: Buffer
     start: int
@@ -83,7 +83,7 @@ class Worker:
 
 @dataclass(frozen=True)
 class Mark:
-    """A point in a stream: the operations known to be done there, its time in ms."""
+    """A point in a stream: operations known to be done there, and its time in ms."""
 
     clock: Clock
     end: float
@@ -112,10 +112,10 @@ class Operation:
 
 @dataclass(frozen=True)
 class Conflict:
-    """Two operations on one place, at least one of which writes, in no order.
+    """Two unordered operations on one place, at least one of which writes.
 
-    held, region: what the first and the later one touch. first_writes, later_writes:
-    whether they write.
+    held, region: what the first and the later operation touch. first_writes,
+    later_writes: whether each of them writes.
     """
 
     first: Operation
@@ -136,7 +136,7 @@ class Wait:
 
 
 class CudaAPIError(RuntimeError):
-    """Stands in for the error that Numba raises if the driver refuses a call."""
+    """A stand-in for the error that Numba raises if the driver refuses a call."""
 
 
 class Machine:
@@ -173,7 +173,7 @@ class Machine:
         return made
 
     def empty(self, name: str, memory: Memory, shape: Any, dtype: Any) -> Buffer:
-        """Allocate memory without writing it: it holds poison, as a marker."""
+        """Allocate unwritten memory, which is filled with poison to mark it."""
         data = np.empty(shape, dtype)
         poison(data, "global")
         made = self.buffer(name, memory, data)
@@ -221,7 +221,7 @@ class Machine:
         )
 
     def mark(self, stream: Worker) -> Mark:
-        """Return a mark after all work queued in a stream so far, as an event records.
+        """Return a mark after all work queued in a stream so far, as an event does.
 
         The default stream also waits for all others, and they wait for it.
         """
@@ -258,7 +258,7 @@ class Machine:
         )
 
     def wait(self, stream: Worker, quietly: bool = False) -> None:
-        """Let the host wait until a stream's work is done. quietly: unrecorded."""
+        """Make the host wait until a stream is done. quietly: without recording it."""
         what = "" if quietly else stream.name
         self.wait_until(Mark(stream.clock, stream.end), what)
 
@@ -281,7 +281,7 @@ class Machine:
 
     @property
     def one_by_one(self) -> float:
-        """The time of all operations if none overlapped, in ms."""
+        """The time that all operations would take if none overlapped, in ms."""
         return sum(o.end - o.start for o in self.operations)
 
     def _note(
@@ -295,7 +295,7 @@ class Machine:
         end: float,
         pageable: bool = False,
     ) -> Operation:
-        """Add an operation to its worker's clock, and to the list of all; return it."""
+        """Record an operation, and its conflicts with earlier ones; return it."""
         worker.count += 1
         worker.learns({worker.name: worker.count})
         place = self.where()
@@ -333,7 +333,7 @@ class Machine:
                         )
 
     def _slot(self, kind: Kind, ready: float, ms: float) -> float:
-        """Reserve an engine for `ms` at its first free time from `ready` on."""
+        """Reserve an engine for `ms`, not before `ready`; return the start."""
         busy = self._busy.setdefault(kind, [])
         start = ready
         for begun, done in busy:

@@ -1,4 +1,4 @@
-"""Run host code on a real GPU, with an event before and after each operation."""
+"""Host code run on a real GPU, with an event before and after each operation."""
 
 from collections.abc import Callable
 from types import FunctionType
@@ -10,7 +10,7 @@ from weft.streams.bench import Arrays, Bar
 
 
 class _Notes:
-    """Pairs of events, with the operation between them."""
+    """Pairs of events, each with the operation between the two."""
 
     def __init__(self, cuda: Any) -> None:
         self._cuda = cuda
@@ -95,7 +95,7 @@ class _Cuda:
 def measure(
     function: FunctionType, given: Callable[..., tuple[Any, ...]], inputs: Any
 ) -> list[Bar]:
-    """Run `function` twice; return the copies and launches of the second run."""
+    """Run `function` twice; return the second run's copies and launches, timed."""
     from numba import cuda as real
 
     cuda: Any = real

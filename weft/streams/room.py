@@ -30,16 +30,16 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True, kw_only=True)
 class HostExercise(Exercise):
-    """A function that copies and launches.
+    """An exercise whose solution is a host function that copies and launches.
 
     inputs: `(rng, size)` → tuple of arrays.
     given: `(bench, *inputs)` → the function's arguments, made by the bench: `pinned`,
         `pageable`, `device_like`, `stream`, and so on.
     result: the parameter that holds the results when the function has returned; "" for
         the value that it returns.
-    timer: for a function that times another, `work()`: pairs of how many ms that takes,
-        and how many ms of other work are in progress when the function is called. Then
-        the fields above are not needed.
+    timer: for a function that times another, `work()`: pairs of how many ms `work()`
+        takes, and how many ms of other work are in progress when the function is
+        called. Then the fields above are not needed.
     lines: how many lines of Python one call may run; see `weft.checking.step_limit`.
     """
 
@@ -68,7 +68,7 @@ class HostCode:
         return "given" in asked or "timer" in asked
 
     def stages(self, exercise: HostExercise) -> Iterator[Facts]:
-        """Run every case on the model; then check the last one against the limits."""
+        """Run each case on the model; check the last listed one against the limits."""
         if not isinstance(exercise.written_by_learner, FunctionType):
             thing = exercise.written_by_learner
             made = "a kernel" if is_kernel(thing) else f"a {type(thing).__name__}"
@@ -139,7 +139,8 @@ class Run:
     def _results(self, back: Any) -> Array:
         """Return the function's result as its caller would read it.
 
-        Raises `Failed` for a result that is still on the device or has no parameter.
+        Raises `Failed` if the result is still on the device, is no array or has no
+        parameter.
         """
         result, name = self.exercise.result, self.name
         if result:
@@ -172,10 +173,7 @@ class Run:
             raise self.failed("no-kernel")
 
     def failed(self, row: str, places: Sequence[Note] = (), **fields: Any) -> Failed:
-        """Return the error that ends a check, with a text of `wording.toml`.
-
-        row: the row with the text.
-        """
+        """Return the error that ends a check, worded by `row` of `wording.toml`."""
         said = wording.verdict(self.name, row, places, when=self.when, **fields)
         return Failed(said)
 
@@ -187,7 +185,7 @@ def called(
     when: str,
     launches: Launches,
 ) -> Any:
-    """Call the learner's function on the model. Raises `Failed` if it stops."""
+    """Call the learner's function on the model. Raises `Failed` if that fails."""
     function, name = exercise.written_by_learner, exercise.name
 
     def explain(error: Exception) -> Verdict:
@@ -245,7 +243,10 @@ def timed(exercise: HostExercise) -> Facts:
 
 @dataclass(frozen=True)
 class Traffic:
-    """Bytes over the bus: to the device and back, moved and needed."""
+    """Bytes over the bus.
+
+    moved, needed: in all. brought, back: moved and needed from device to host.
+    """
 
     moved: int
     needed: int
@@ -314,7 +315,7 @@ def limits(run: Run) -> Facts:
 
 
 def right(run: Run) -> None:
-    """Compare the results of a run with the spec's. Raises `Failed`."""
+    """Compare the results of a run with the spec's. Raises `Failed` if they differ."""
     got, (wanted, *_) = run.got, run.case.expected
     result = run.exercise.result or "result"
     where = returns(run.function)
@@ -336,7 +337,7 @@ def right(run: Run) -> None:
 
 
 def another(exercise: HostExercise, got: Any, wanted: str, when: str) -> Failed:
-    """Return the failure for a missing result, or one of another type than `wanted`."""
+    """Return the failure for a result that is missing, or not of the type `wanted`."""
     return Failed(
         wording.verdict(
             exercise.name,

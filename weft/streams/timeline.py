@@ -1,9 +1,9 @@
 """A picture of what ran when: copies in, kernels, copies out.
 
-On a GPU the times come from events around each copy and each launch, in their stream.
-An event says when everything before it in its stream is done, not when an engine is
-free. So a bar begins when both its stream and its engine were ready. Without a GPU the
-times are those of the model.
+On a GPU the times come from events around each copy and each launch, in its stream. An
+event says when everything before it in its stream is done, not when an engine is free.
+So a bar begins when both its stream and its engine were ready. Without a GPU the times
+are those of the model.
 """
 
 import html
@@ -53,7 +53,7 @@ class Timeline:
         return max((b.end for b in self.bars), default=0.0)
 
     def lanes(self) -> list[tuple[str, list[tuple[int, Bar]]]]:
-        """Return the engines, each with its bars and their numbers on that engine."""
+        """Return the engines, each with its bars, numbered from 0."""
         return [
             (e, list(enumerate(b for b in self.bars if b.engine == e))) for e in ENGINES
         ]
@@ -82,7 +82,7 @@ class Timeline:
         return "\n".join([*lines, self._summary()])
 
     def _repr_html_(self) -> str:
-        """Draw the picture: a lane per engine, a bar per copy or launch."""
+        """Return the picture as HTML: a lane per engine, a bar per copy or launch."""
         wide, tall, left = 640, 34, 74
         scale = (wide - left - 2) / (self.ms or 1)
         parts = []
@@ -148,7 +148,7 @@ def timeline(
 
 
 def apart(bars: Iterable[Bar]) -> list[Bar]:
-    """Return the bars, none beginning before its engine is done with the last one."""
+    """Return the bars, none beginning before the previous one on its engine ends."""
     found: list[Bar] = []
     free = dict.fromkeys(ENGINES, -np.inf)
     for bar in sorted(bars, key=lambda b: b.end):

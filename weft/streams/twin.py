@@ -1,6 +1,6 @@
 """`cuda` as watched host code sees it: streams, events, copies, launches, the clock.
 
-`watched` returns a function with replaced `cuda`, kernels and clocks; the function
+`Watched` copies a function and replaces its `cuda`, kernels and clocks; the function
 itself is unchanged. So host code is checked in the same way with and without a GPU.
 """
 
@@ -109,7 +109,7 @@ _SHAPES = (np.empty_like, np.shape, np.size, np.ndim, np.array_split, np.split)
 
 
 def plain(value: Any) -> Any:
-    """Return the same memory as an ordinary array; anything else unchanged."""
+    """Return a `HostArray`'s memory as an ordinary array; anything else unchanged."""
     return value.view(np.ndarray) if isinstance(value, HostArray) else value
 
 
@@ -138,7 +138,7 @@ class Stream:
 
 
 class Event:
-    """A mark in a stream; what waits for it is ordered after all work before it."""
+    """A mark in a stream; work that waits for it comes after all work before it."""
 
     def __init__(self, machine: Machine, timing: bool = True) -> None:
         self._machine, self._timing = machine, timing
@@ -260,7 +260,7 @@ class DeviceArray:
         self._data[...] = data
 
     def copy_to_host(self, ary: Any = None, stream: Any = 0) -> Any:
-        """Queue a copy of this array to the host; without `ary` into a new one."""
+        """Queue a copy of this array to the host, into `ary` or a new array."""
         machine, worker = self._machine, of(self._machine, stream or self.stream)
         if ary is None:
             ary = host_array(machine, np.empty(self.shape, self.dtype))
@@ -381,7 +381,7 @@ class Kernel:
     def _touched(
         self, names: list[str], given: list[Any], trace: Any
     ) -> tuple[tuple[Region, ...], tuple[Region, ...]]:
-        """Return the regions that a launch read and wrote, from first to last byte."""
+        """Return the regions a launch read and wrote, each from first to last byte."""
         found: tuple[list[Region], list[Region]] = ([], [])
         arrays = dict(zip(names, given, strict=True))
         for number, name in enumerate(trace.arrays):
@@ -483,7 +483,7 @@ class Cuda:
             self._machine.buffers.remove(buffer)
 
     def _name(self, otherwise: str) -> str:
-        """Return the name that the current line assigns, or `otherwise`."""
+        """Return the name that the current line assigns to, or `otherwise`."""
         text = self._machine.where().text
         match = re.match(r"(\w+)\s*=[^=]", text)
         return match[1] if match else otherwise
@@ -572,7 +572,7 @@ class Watched:
 
 
 class Bench(Arrays):
-    """The means to set up an exercise for the function: arrays, streams, work."""
+    """Makes the arguments of a watched function: arrays, streams, work."""
 
     def __init__(self, watched: Watched) -> None:
         super().__init__(watched.cuda)
@@ -588,7 +588,7 @@ class Bench(Arrays):
         return host_array(self._machine, buffer.data)
 
     def work(self, ms: float) -> Callable[[], None]:
-        """Return a function that queues a kernel of `ms` milliseconds and returns."""
+        """Return a function that queues a kernel of `ms` milliseconds."""
         machine = self._machine
 
         def work() -> None:

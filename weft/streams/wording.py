@@ -17,7 +17,7 @@ verdict = words.verdict
 
 
 def conflict(name: str, found: Conflict) -> Verdict:
-    """Return the verdict on two operations on one place that nothing orders."""
+    """Return the verdict on two unordered operations on one place."""
     first, later = found.first, found.later
     places = notes(
         (first, ("writes" if found.first_writes else "reads") + f" {found.held}"),
@@ -74,7 +74,7 @@ def serial(name: str, machine: Machine, wanted: float) -> Verdict:
 
 
 def because(row: str, place: Place, **fields: object) -> Reason:
-    """Return a reason, with a note on the one line that shows it."""
+    """Return the reason in `row`, with a note on the line that shows it."""
     said = words(row, **fields)
     return said["why"], [(place, said["note"])] if place.line else []
 
@@ -149,7 +149,7 @@ REASONS = (
 
 
 def wrong_side(name: str, error: Exception, places: Notes) -> Verdict | None:
-    """Return the verdict on a copy method called on a host array, or None."""
+    """Return the verdict on a copy method called on a host array, else None."""
     if not isinstance(error, AttributeError) or error.name not in COPIES:
         return None
     if not isinstance(error.obj, np.ndarray):
@@ -167,7 +167,7 @@ def wrong_side(name: str, error: Exception, places: Notes) -> Verdict | None:
 
 
 def not_fetched(said: Verdict, machine: Machine) -> Verdict:
-    """Add which arrays kernels have written but nothing has read since."""
+    """Add to a verdict the arrays that kernels wrote but nothing has read since."""
     left = [f"`{b.name}`" if b.name.isidentifier() else b.name for b in unread(machine)]
     if not left:
         return said
@@ -177,7 +177,7 @@ def not_fetched(said: Verdict, machine: Machine) -> Verdict:
 
 
 def unread(machine: Machine) -> list[Buffer]:
-    """Return the device memory that a kernel wrote and nothing has read since."""
+    """Return device memory that kernels wrote, unread since and never copied out."""
     found: dict[Buffer, None] = {}
     fetched: set[Buffer] = set()
     for operation in machine.operations:
@@ -206,7 +206,7 @@ def traffic(
 
 
 def clock(name: str, got: float, ms: float, before: float, machine: Machine) -> Verdict:
-    """Return the verdict on a time that is not the kernel's."""
+    """Return the verdict on a measured time `got` that is not the kernel's."""
     row = ""
     if before and abs(got - ms - before) < 0.1 * ms:
         row = "another-running"

@@ -1,7 +1,7 @@
 """Stage 2: the machine code that `tileiras` makes of a kernel; it needs no GPU.
 
 The instructions that a check executes say nothing about registers, about shared memory,
-or about what does not fit into them. CUDA's tile compiler does, if it is installed.
+or about what does not fit into them. CUDA's tile compiler, if installed, does.
 """
 
 import ctypes
@@ -31,7 +31,7 @@ ALIGNED = 4096  # along each axis of an array of unknown size
 class MachineCode:
     """A compiled kernel.
 
-    cubin: an ELF file, for this compute capability. name: the kernel's name in it.
+    cubin: an ELF file for the compute capability. name: the kernel's name in it.
     threads: per block. registers: per thread. shared: bytes per block. local: bytes of
     local memory per thread, which holds what does not fit into registers.
     """
@@ -46,13 +46,13 @@ class MachineCode:
 
     @property
     def resident(self) -> Occupancy:
-        """How many of its blocks an SM holds at once, and why not more."""
+        """How many of the kernel's blocks an SM holds at once, and why not more."""
         held = self.threads, self.registers, self.shared
         return occupancy(self.capability, *held)
 
 
 def target() -> tuple[int, int]:
-    """Return the compute capability to compile for: this GPU's, or the reference's."""
+    """Return the compute capability to compile for: this GPU's, or `REFERENCE`."""
     gpu = device.find()
     return gpu.capability if gpu.usable else REFERENCE
 
@@ -61,7 +61,8 @@ def compiled(kernel: Any, *given: Any) -> MachineCode:
     """Compile a kernel for arguments: `compiled(kernel, x, out, 128)`.
 
     given: as for `ct.launch`; a tensor may be on any device, even "meta". Raises
-    LearnerError if there is no `tileiras`, and `cutile.Refused` for what it refuses.
+    LearnerError if there is no `tileiras`, and `cutile.Refused` for a kernel that it
+    refuses.
     """
     if reason := cutile.missing() or cutile.no_compiler():
         raise LearnerError(f"{reason}; `pip install cuda-tile[tileiras]` brings it")
@@ -130,7 +131,7 @@ def packed(kernel: Any, given: Sequence[Any]) -> Any:
 
 
 def compile_stage(exercise: TileExercise) -> list[str]:
-    """Compile for a launch at full size, or of the last size. Raises `Failed`."""
+    """Compile the kernel, at full size or for the last size. Raises `Failed`."""
     if reason := cutile.no_compiler():
         return [f"not compiled: {reason}"]
     if target() < OLDEST:
@@ -154,7 +155,7 @@ def compile_stage(exercise: TileExercise) -> list[str]:
 def full_size(launch: Launch) -> dict[str, Any]:
     """Return the arguments of a launch at full size, with arrays that have no memory.
 
-    Without `full_tiles`, returns the arguments of this launch.
+    Without `full_tiles`, returns the arguments of `launch`.
     """
     assert isinstance(launch.exercise, TileExercise)
     tiles = launch.exercise.full_tiles
@@ -172,7 +173,7 @@ def full_size(launch: Launch) -> dict[str, Any]:
 
 
 def stopped(launch: Launch, refused: cutile.Refused) -> Any:
-    """Return the verdict on what stops the compiler, cuTile's part or `tileiras`."""
+    """Return the verdict on a kernel that cuTile's compiler or `tileiras` refuses."""
     if refused.places:
         return refusal(launch, refused)
     said = sentence(" ".join(refused.reason.split())[:300])
@@ -187,7 +188,7 @@ SIZED = 4  # EIFMT_SVAL: an attribute preceded by its size
 
 
 def read(cubin: bytes, capability: tuple[int, int], name: str) -> MachineCode:
-    """Return a kernel's resources, from the sections of its file."""
+    """Read a kernel's resources from the sections of its ELF file."""
     found = {"registers": 0, "local": 0, "threads": 0, "shared": 0}
     for title, content, size in sections(cubin):
         if title == f".nv.shared.{name}":
@@ -206,7 +207,7 @@ def read(cubin: bytes, capability: tuple[int, int], name: str) -> MachineCode:
 
 
 def sections(file: bytes) -> Iterator[tuple[str, bytes, int]]:
-    """Yield title, content and size of the sections of a 64-bit ELF file."""
+    """Yield the title, content and size of each section of a 64-bit ELF file."""
     (start,) = struct.unpack_from("<Q", file, 0x28)
     size, count, names = struct.unpack_from("<HHH", file, 0x3A)
     heads = [
@@ -220,7 +221,7 @@ def sections(file: bytes) -> Iterator[tuple[str, bytes, int]]:
 
 
 def attributes(content: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yield number and value of the attributes in a section `.nv.info`."""
+    """Yield the number and value of each attribute in a section `.nv.info`."""
     at = 0
     while at + 4 <= len(content):
         form, number, size = struct.unpack_from("<BBH", content, at)

@@ -1,4 +1,4 @@
-"""cuTile's compiler for a check: the only module that uses its internals.
+"""cuTile's compiler, as checks use it: the only module that uses its internals.
 
 `cuda.tile` translates a kernel to its own typed instructions in Python, without a GPU
 and without CUDA's compiler. A check uses these instructions, and the compiler's errors.
@@ -27,7 +27,7 @@ LATEST = "V_13_4"  # the instructions that a kernel may use, by CUDA's version
 
 
 class Refused(Exception):
-    """cuTile's compiler refuses a kernel: the reason, and the place."""
+    """Raised if cuTile's compiler refuses a kernel: the reason, and the places."""
 
     def __init__(self, reason: str, places: tuple[Place, ...]) -> None:
         super().__init__(reason)
@@ -35,7 +35,7 @@ class Refused(Exception):
 
 
 def missing() -> str:
-    """Say in a sentence what a check of tile kernels lacks here; "" for nothing."""
+    """Return a sentence on what checks of tile kernels lack here; "" for nothing."""
     try:
         found = find_spec(PACKAGE) is not None
     except ModuleNotFoundError:  # not even the package `cuda` exists
@@ -61,7 +61,7 @@ def function_of(thing: Any) -> FunctionType | None:
 
 
 def constants(function: FunctionType) -> set[str]:
-    """Return the names of the parameters annotated as `ct.Constant`."""
+    """Return the names of a function's parameters annotated as `ct.Constant`."""
     return {
         name
         for name, parameter in inspect.signature(function).parameters.items()
@@ -107,7 +107,7 @@ def typed(kernel: Any, given: Sequence[Any]) -> Typed:
 
 
 def no_compiler() -> str:
-    """Say in a clause why machine code cannot be made here; "" if `tileiras` can."""
+    """Return a clause on why machine code cannot be made here; "" if it can."""
     from cuda.tile._compile import _find_compiler_bin
 
     try:
@@ -144,7 +144,7 @@ def machine_code(kernel: Any, given: Sequence[Any], gpu: str, seconds: float) ->
 
 
 def _signature(kernel: Any, given: Sequence[Any], about: Callable[[Any], Any]) -> Any:
-    """Return the compiler's constraints on the arguments.
+    """Return a kernel's signature: the compiler's constraints on its arguments.
 
     about: makes the constraint for an argument that is not a constant.
     """
@@ -163,7 +163,7 @@ def _signature(kernel: Any, given: Sequence[Any], about: Callable[[Any], Any]) -
 
 
 def _launched(value: Any) -> Any:
-    """Return what the compiler may assume about an argument when it is launched.
+    """Return what the compiler may assume about an argument of a launch.
 
     PyTorch's allocations begin at multiples of 512 bytes.
     """
@@ -207,7 +207,7 @@ def _constraint(value: Any, **known: Any) -> Any:
 
 
 def located(loc: Any) -> tuple[Place, ...]:
-    """Return the learner's line, and the lines that called its function."""
+    """Return the place of `loc`, then those of the calls that led there."""
     return tuple(_places(loc))
 
 

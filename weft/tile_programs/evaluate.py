@@ -1,8 +1,8 @@
 """The instructions of a tile kernel, executed in NumPy, one program at a time.
 
 A tile is a NumPy array, a view is a `View`. Values have the type that cuTile's compiler
-gave them; types that NumPy lacks (bfloat16, float8) are float32 that is rounded after
-each instruction. Memory is accessed by addresses, see `Memory`.
+gave them; types that NumPy lacks are float32, rounded after each instruction if they
+are bfloat16 or tfloat32. Memory is accessed by addresses, see `Memory`.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -35,7 +35,7 @@ class TooLong(Exception):
 
 
 class Memory(Protocol):
-    """The memory that a program accesses, by byte addresses, where `inside` is true."""
+    """Memory accessed by byte address, for the elements whose `inside` is true."""
 
     def load(self, at: "Access", dtype: np.dtype[Any]) -> Array: ...
 
@@ -50,10 +50,10 @@ class Memory(Protocol):
 class Access:
     """One load, store or atomic of one program.
 
-    addresses: that of each element of the tile. inside: which elements are within the
-    array, and allowed by a mask. padding: the value of the others, None for anything.
-    whole: the view and the index, for an access to a whole tile by its index. array:
-    the first address of the array that is accessed.
+    addresses: the address of each element of the tile. inside: which elements are
+    within the array, and allowed by a mask. padding: the value of the other elements,
+    None for any. whole: the view and the index, for an access to a whole tile by its
+    index. array: the first address of the accessed array, 0 if unknown.
     """
 
     addresses: Array
@@ -70,9 +70,9 @@ class View:
     """An array, perhaps cut into tiles.
 
     start: the address of element 0. shape, strides: in elements, along the array's
-    axes. tile, order, step: the shape of a tile, the array's axis for each of its axes,
-    and the distance between tiles. padding: the value outside the array, None for
-    anything.
+    axes. tile, order, step: the shape of a tile, the array's axis for each axis of the
+    tile, and the distance between tiles. padding: the value outside the array, None for
+    any.
     """
 
     start: int
@@ -128,7 +128,7 @@ class Evaluator:
             self._run(body)
 
     def here(self) -> tuple[Place, ...]:
-        """Return the line of the running instruction, and the lines that called it."""
+        """Return the place of the running instruction, then those of its callers."""
         key = id(self.now)
         if key not in self._places:
             self._places[key] = located(self.now.loc)
@@ -177,7 +177,7 @@ class Evaluator:
     # Control
 
     def if_else(self, op: Any) -> Any:
-        """Run one of two blocks; its values become the results."""
+        """Run one of two blocks; return its values."""
         chosen = op.then_block if bool(self.get(op.cond)) else op.else_block
         how, found = self._run(chosen)
         if how == "return":
@@ -224,7 +224,7 @@ class Evaluator:
     # Memory
 
     def access(self, op: Any) -> Access:
-        """Return the access of an operation to the tile of a view at its index."""
+        """Return the access of an operation to the tile at its index in a view."""
         view: View = self.get(op.view)
         index = tuple(int(i) for i in self.all(op.index))
         addresses, inside = view.elements(index)
@@ -378,7 +378,7 @@ def _fused(run: Evaluator, op: Any) -> Array:
 
 
 def _reduced(run: Evaluator, op: Any) -> Any:
-    """Fold an axis in halves; its length is a power of two."""
+    """Reduce an axis, whose length is a power of two, by folding it in halves."""
     parts = [np.asarray(x) for x in run.all(op.xs)]
     count = parts[0].shape[op.axis]
     while count > 1:

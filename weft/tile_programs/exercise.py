@@ -25,9 +25,9 @@ class TileExercise(ProgramExercise):
     out, TILE: ct.Constant[int])`. Sizes are not parameters, because an array knows its
     shape; so `arguments` is by default `(*inputs, *outputs)`.
 
-    full_tiles: the constants of a launch at full size, for which it is compiled if
-        `tileiras` is installed; it must then fit into registers. Its arrays are assumed
-        to be contiguous, and their sizes to be multiples of 16.
+    full_tiles: the constants of a launch at full size, for which the kernel is compiled
+        if `tileiras` is installed; it must then fit into registers. The arrays are
+        assumed to be contiguous, and their sizes to be multiples of 16.
     """
 
     unused: ClassVar[tuple[str, ...]] = ("constants", "without", "full")

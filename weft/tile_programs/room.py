@@ -26,7 +26,7 @@ class TilePrograms:
         )
 
     def stages(self, exercise: TileExercise) -> Iterator[Facts]:
-        """Execute on the CPU, compile to machine code, count the cost."""
+        """Execute the kernel on the CPU, compile it to machine code, count the cost."""
         name = exercise.name
         if lacking := cutile.missing():
             raise Failed(words.verdict(name, "no-cutile", missing=lacking))
@@ -43,7 +43,7 @@ class TilePrograms:
 
 
 def lacks_decorator(thing: Any) -> bool:
-    """Return whether an undecorated function is a kernel: it has a `ct.Constant`."""
+    """Return whether a function is an undecorated kernel: it has a `ct.Constant`."""
     return isinstance(thing, FunctionType) and bool(cutile.constants(thing))
 
 

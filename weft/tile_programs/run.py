@@ -26,7 +26,7 @@ MOST = 200_000  # the most instructions that one program may run
 
 
 def run(launch: Launch, backwards: bool = False, zeros: Collection[Place] = ()) -> Done:
-    """Execute every program of a launch. Raises `Failed` for what stops one.
+    """Execute every program of a launch. Raises `Failed` if anything stops one.
 
     backwards: whether the last program runs first. zeros: the loads whose elements
     outside the array are zero, instead of arbitrary.
@@ -106,7 +106,7 @@ def flat(launch: Launch) -> list[Any]:
 
 
 def compiled(launch: Launch) -> cutile.Typed:
-    """Compile the kernel for these arguments; raise `Failed` if it is refused."""
+    """Compile a launch's kernel; raise `Failed` if the compiler refuses it."""
     try:
         return cutile.typed(launch.exercise.kernel, list(launch.arguments.values()))
     except cutile.Refused as refused:
@@ -116,7 +116,7 @@ def compiled(launch: Launch) -> cutile.Typed:
 
 
 def refusal(launch: Launch, refused: cutile.Refused) -> Verdict:
-    """Return the verdict on what cuTile's compiler refuses."""
+    """Return the verdict on a kernel that cuTile's compiler refuses."""
     places = called(refused.places)
     if not (reason := refused.reason):
         return launch.verdict("gives-up", places)

@@ -1,7 +1,7 @@
 """Memory as a tile kernel sees it: every access is traced and checked.
 
 A tile that is partly outside its array is no mistake: elements outside are padding in a
-load, and are not stored. A tile that is entirely outside is one.
+load, and are not stored. A tile that is entirely outside is a mistake.
 """
 
 from collections.abc import Callable, Collection
@@ -24,10 +24,10 @@ class Traced:
 
     outside: called with a call, the lanes concerned, their offsets and the arrays they
     belong to, if an address is not an element of its array. past: called with an access
-    that has no element in its array. stored: called with a call and the arrays before a
-    store. twice: called with a call, an element and a count, if one store has that many
-    different values for the element. zeros: the loads in which elements outside the
-    array are zeros.
+    that has no element in its array. stored: called before a store, with a call and the
+    arrays. twice: called with a call, an element and a count, if a single store writes
+    that many different values to the element. zeros: the loads in which elements
+    outside the array are zeros.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class Traced:
         self._put(at.addresses[inside], values)
 
     def _compare(self, call: Call, cells: Columns, values: Array) -> None:
-        """Report an element to which one store has different values."""
+        """Report an element to which a single store writes different values."""
         raw = np.ascontiguousarray(values).reshape(-1, 1).view(np.uint8)
         pairs = np.unique(np.column_stack([cells, raw.astype(np.int64)]), axis=0)
         found, counts = np.unique(pairs[:, 0], return_counts=True)
@@ -112,7 +112,7 @@ class Traced:
         self._arena.bytes[self._bytes(addresses.reshape(-1), raw.shape[1])] = raw
 
     def _note(self, operation: int, at: Access) -> tuple[Array, Call, Columns]:
-        """Record an access; return the elements inside, the call and their numbers."""
+        """Record an access; return the mask of inside elements, the call, the cells."""
         arena = self._arena
         inside = np.asarray(at.inside)
         lanes = np.flatnonzero(inside)

@@ -23,8 +23,8 @@ from weft.torch_stream import another, handle_of
 class Calls:
     """The calls of one check, all of them under the sanitizer.
 
-    device: where its tensors are. On a machine with a GPU they are on the GPU, so that
-    the learner's code does what it would do; its kernels are simulated on copies.
+    device: where the check's tensors are. If there is a GPU, they are on it, where the
+    learner's code would use them; its kernels are simulated on copies.
     """
 
     def __init__(self, exercise: TorchExercise) -> None:
@@ -67,7 +67,7 @@ class Calls:
         return self._guarded(lambda: counted(work, (), lines, main, COMPILING), when)
 
     def _guarded(self, work: Callable[[], Any], when: str) -> Any:
-        """Run `work` under the sanitizer; raise `Failed` for what it raises."""
+        """Run `work` under the sanitizer; raise `Failed` for any error in it."""
         wording = worded(
             self.launches,
             self.name,
@@ -83,13 +83,13 @@ COMPILING = 300  # seconds that a function may wait for torch.compile's processe
 
 
 def forbidden(modules: tuple[str, ...]) -> tuple[str, ...]:
-    """Return these modules, and the C++ modules that hold some of their functions."""
+    """Return `modules`, and the C++ modules that hold some of their functions."""
     return (*modules, *(["torch._C._nn"] if "torch.nn.functional" in modules else []))
 
 
 @contextlib.contextmanager
 def poisoned() -> Iterator[None]:
-    """Fill the results of `torch.empty` with NaN, so that no old result is in them."""
+    """Within a `with` block, fill the results of `torch.empty` with NaN."""
     before = torch.are_deterministic_algorithms_enabled()
     warn_only = torch.is_deterministic_algorithms_warn_only_enabled()
     torch.use_deterministic_algorithms(True, warn_only=True)
@@ -109,7 +109,7 @@ def quiet() -> Iterator[None]:
 
 @contextlib.contextmanager
 def reworded(*kinds: str, **changes: Any) -> Iterator[None]:
-    """Change some fields of a verdict raised in a `with` block, if of these kinds."""
+    """Change fields of a verdict raised in a `with` block if its kind is in `kinds`."""
     try:
         yield
     except Failed as failed:
@@ -130,7 +130,7 @@ def first_line(error: BaseException) -> str:
 
 
 def on_another_stream(exercise: TorchExercise, calls: Calls) -> Facts:
-    """Call it while another stream is the current one. Raises `Failed`."""
+    """Check a call while another stream is the current one. Raises `Failed`."""
     case = exercise.case(exercise.sizes[-1])
     when = f"{case.label}, on another stream"
     backward = exercise.gradient is not False

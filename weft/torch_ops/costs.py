@@ -93,7 +93,7 @@ def copied(most: float, record: Record, given: int) -> Wrong | str:
 
 
 def unpinned(record: Record) -> Wrong:
-    """Report copies from memory that is not pinned."""
+    """Return what is wrong with copies from memory that is not pinned."""
     count = several(len(record.unpinned), "time")
     return Wrong(
         "synchronisation",
@@ -186,7 +186,7 @@ HELD: dict[str, Any] = {
 
 
 def places(found: list[Heard], note: Any = lambda heard: heard.what) -> list[Note]:
-    """Return the lines where something happened, each once, with a note; 4 at most."""
+    """Return the lines in `found`, each once, with a note; 4 at most."""
     return list({heard.place: (heard.place, note(heard)) for heard in found}.values())[
         :4
     ]

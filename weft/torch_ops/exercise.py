@@ -13,25 +13,25 @@ from weft.torch_ops.written import Written, is_module, look
 
 @dataclass(frozen=True, kw_only=True)
 class TorchExercise(Exercise):
-    """An operator, an autograd function, a module or a function of tensors.
+    """An exercise on an operator, autograd function, module or function of tensors.
 
     inputs: `(rng, *size)` → NumPy arrays, which become tensors, and plain values.
     spec: a function of the inputs. It gets NumPy arrays in double precision; one that
         names `torch`, or is one of its functions, gets tensors.
-    call: `(thing, *inputs)` → results, if it is not called as `thing(*inputs)`: for
-        a class of modules, or a step that needs more than its inputs.
+    call: `(thing, *inputs)` → results, if that is not `thing(*inputs)`: for a class of
+        modules, or a step that needs more than its inputs.
     tensors: true for a plain function that is to be checked with tensors.
     mutates: the parameters whose tensors a function may change; an operator's schema
-        says so itself. They are results, after what is returned.
+        says so itself. They count as results, after those returned.
     dtype: the results' dtype, such as "float16", if it is not that of the inputs.
     gradient: false if no gradient is required; or `(*grads, *inputs)` → a gradient
         per input, None for inputs that have none. By default the spec's gradient.
     strided: whether to also use inputs that are not contiguous.
     launches: whether a kernel must be launched.
     stream: whether every launch must be on PyTorch's current stream.
-    frozen: whether a backward must omit gradients that no input requires.
+    frozen: whether a backward pass must omit gradients that no input requires.
     full: the size for tensors on a GPU, if there is one.
-    without: modules whose functions it may not call, such as "torch.nn.functional"
+    without: modules whose functions must not be called, such as "torch.nn.functional"
         (and with it "torch._C._nn", which has those written in C++).
     lines: how many lines of Python one call may run; see `weft.checking.step_limit`.
     host: positions of the inputs that are in host memory, pinned if there is a GPU; the
@@ -72,17 +72,17 @@ class TorchExercise(Exercise):
 
     @cached_property
     def changes(self) -> tuple[str, ...]:
-        """The parameters that may be changed."""
+        """The parameters whose tensors a call may change."""
         return self.written.mutates or self.mutates
 
     def results(self, *inputs: Any) -> Any:
-        """Call what the learner wrote."""
+        """Call what the learner wrote; return its results."""
         if self.call is not None:
             return self.call(self.written_by_learner, *inputs)
         return self.written.call(*inputs)
 
     def changed(self, inputs: list[Any]) -> list[Any]:
-        """Return the inputs that a call may change, which makes them results."""
+        """Return the inputs that a call may change, which count as results."""
         named = zip(self.names(len(inputs)), inputs, strict=True)
         return [value for name, value in named if name in self.changes]
 
@@ -96,7 +96,7 @@ class TorchExercise(Exercise):
         return tuple(x.detach().numpy() for x in as_tuple(self.spec(*tensors)))
 
     def names(self, count: int) -> tuple[str, ...]:
-        """Return the names of the first parameters, or numbers if they have none."""
+        """Return names for the first `count` inputs: the parameters', or numbers."""
         known = self.written.parameters if self.call is None else ()
         return tuple(
             known[k] if k < len(known) else f"input {k + 1}" for k in range(count)

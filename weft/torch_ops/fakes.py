@@ -48,7 +48,7 @@ HEADLINES = {
 
 
 def run(exercise: TorchExercise, calls: Calls) -> Facts:
-    """Compare the fake with the real results, case by case. Raises `Failed`."""
+    """Compare the fake's results with the real ones, case by case. Raises `Failed`."""
     operator, fake = exercise.written.thing, exercise.written.fake
     if fake is None:
         if can_generate_trivial_fake_impl(operator._opoverload):
@@ -143,7 +143,7 @@ def described(
 ) -> list[Any]:
     """Return what the fake returns.
 
-    Raises `Failed` if it raises, or returns something else than tensors.
+    Raises `Failed` if it raises, or returns anything but tensors.
     """
     fake, operator = exercise.written.fake, exercise.written.thing._opoverload
     context: Any = FakeImplCtx
@@ -201,8 +201,8 @@ def raised(exercise: TorchExercise, error: Exception, when: str) -> Failed:
 def differences(fake: Any, real: Any) -> dict[str, tuple[str, str]]:
     """Return the first difference between a fake tensor and the real one.
 
-    The key is its kind, the values describe the fake and the real tensor. Returns {} if
-    there is none.
+    The key is the kind of difference; the value describes the fake and the real tensor.
+    Returns {} if they agree.
     """
     found: dict[str, tuple[str, str]] = {}
     if any(isinstance(size, torch.SymInt) for size in fake.shape):
@@ -225,12 +225,12 @@ def steps(tensor: Any) -> list[int]:
 
 
 def same_for_all(seen: Seen) -> bool:
-    """Return whether the fake gave one shape although the results had several."""
+    """Return whether the fake gave one shape although the real results had several."""
     return len({fake for fake, _ in seen}) == 1 < len({real for _, real in seen})
 
 
 def elsewhere(exercise: TorchExercise, case: Any) -> None:
-    """Call the fake with tensors on a GPU, for which no GPU is needed.
+    """Call the fake with fake tensors on a GPU, for which no GPU is needed.
 
     Raises `Failed` if its results are elsewhere.
     """
@@ -253,7 +253,7 @@ def elsewhere(exercise: TorchExercise, case: Any) -> None:
 
 
 def described_on(device: str, exercise: TorchExercise, given: list[Any]) -> list[Any]:
-    """Return what the fake returns for tensors of this kind on another device."""
+    """Return what the fake returns for tensors like `given` on `device`."""
     with FakeTensorMode(shape_env=ShapeEnv()) as mode:
         fakes = [
             torch.empty(v.shape, dtype=v.dtype, device=device) if is_tensor(v) else v

@@ -27,7 +27,7 @@ ON_STREAMS = (
 
 
 def run(exercise: TorchExercise, calls: Calls) -> Facts:
-    """Call it with tensors on the GPU, on the current stream and on another one.
+    """Check calls with tensors on the GPU, on the current stream and on another one.
 
     Returns a fact. Raises `Failed`.
     """
@@ -44,9 +44,9 @@ def run(exercise: TorchExercise, calls: Calls) -> Facts:
 def called(
     exercise: TorchExercise, given: list[Any], when: str, busy: bool = False
 ) -> list[Any]:
-    """Call it on a GPU; wait for the results, but not for ever. Raises `Failed`.
+    """Call the learner's code on a GPU; wait for the results, but not for ever.
 
-    busy: whether to use a separate stream, on which the data arrive only after a while.
+    Raises `Failed`. busy: whether to use another stream, on which the data arrive late.
     """
     stream = cuda.Stream() if busy else cuda.current_stream()
     inputs = given
@@ -74,7 +74,7 @@ def called(
 
 
 def right(exercise: TorchExercise, case: Any, results: list[Any], when: str) -> None:
-    """Compare the results with the spec's. Raises `Failed`."""
+    """Compare the results with the spec's. Raises `Failed` if they differ."""
     why = "It was right in the simulator, on small sizes."
     places = returns(exercise.written.main)
     for got, wanted in zip(results, case.expected, strict=True):

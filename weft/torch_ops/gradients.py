@@ -1,4 +1,4 @@
-"""The gradient: a backward is right if it matches the gradient of the spec.
+"""The gradient: a backward pass is right if it gives the gradient of the spec.
 
 `torch.autograd.gradcheck` comes last, if the kernels can compute in float64.
 """
@@ -41,7 +41,7 @@ MOST = 2048
 
 
 def run(exercise: TorchExercise, calls: Calls) -> Facts:
-    """Compare the gradients, in every way in which autograd calls a backward.
+    """Compare the gradients in each way in which autograd calls a backward pass.
 
     Returns facts. Raises `Failed`.
     """
@@ -66,9 +66,9 @@ def run(exercise: TorchExercise, calls: Calls) -> Facts:
 
 
 def cases(exercise: TorchExercise) -> list[Case]:
-    """Return up to three cases: a small one, the smallest, and the unseen one.
+    """Return up to three cases: the second smallest, the smallest, and the unseen one.
 
-    The small one has several elements.
+    Only cases of at most `MOST` input elements count.
     """
     found: list[tuple[int, int, Case]] = []
     for case in exercise.cases(exercise.written.seed):
@@ -101,7 +101,7 @@ class Pass:
     def begin(
         exercise: TorchExercise, calls: Calls, case: Case, layout: str = DENSE
     ) -> "Pass | None":
-        """Run the forward pass. Returns None if no input has a gradient.
+        """Run the forward pass. Returns None if no input requires a gradient.
 
         Raises `Failed`.
         """
@@ -115,7 +115,7 @@ class Pass:
         return Pass(exercise, calls, case, when, inputs, results, grads, aims)
 
     def alone_or_not(self) -> None:
-        """Check a backward after another call: each call needs its own state."""
+        """Check a backward pass after another call: each call needs its own state."""
         other = self.exercise.case(self.case.size, seed=7)
         given = tensors(other.inputs, device=self.calls.device, grad=True)
         forward(self.exercise, self.calls, given, self.when)
@@ -135,7 +135,7 @@ class Pass:
         self.explain(got)
 
     def twice(self) -> None:
-        """Check a second backward through the same graph, with another gradient."""
+        """Check a second backward pass through the graph, with another gradient."""
         grads = [incoming(r, 2) for r in self.results]
         aims = wanted(self.exercise, self.case, [array(g) for g in grads])
         if self.wrong(self.backward(grads), aims):
@@ -184,7 +184,7 @@ class Pass:
             )
 
     def one_input_at_a_time(self) -> None:
-        """Check with only one input requiring a gradient, as with frozen weights."""
+        """Check the gradient if only one input requires it, as with frozen weights."""
         positions = differentiable(self.inputs)
         if len(positions) < 2 or not all(self.aims[k] is not None for k in positions):
             return
@@ -211,7 +211,7 @@ class Pass:
 
     @contextlib.contextmanager
     def returned(self) -> Iterator[list[Any]]:
-        """Record what an operator's backward returns, within a `with` block."""
+        """Within a `with` block, record what the operator's backward pass returns."""
         operator = self.exercise.written.thing
         backward = getattr(operator, "_backward_fn", None)
         seen: list[Any] = []
@@ -231,7 +231,7 @@ class Pass:
             operator._backward_fn = backward
 
     def left_out(self, seen: list[Any], k: int, positions: list[int]) -> None:
-        """Raise `Failed` if a gradient was computed that no input requires."""
+        """Raise `Failed` if a gradient was computed for an input that needs none."""
         names = self.exercise.names(len(self.inputs))
         for n in positions:
             if n == k or n >= len(seen) or seen[n] is None:
@@ -246,7 +246,7 @@ class Pass:
             )
 
     def backward(self, grads: list[Tensor]) -> list[Any]:
-        """Run the backward with these gradients; keep the graph. Raises `Failed`.
+        """Run the backward pass with `grads`; keep the graph. Raises `Failed`.
 
         Returns one entry per input: None if it requires no gradient.
         """
@@ -278,7 +278,7 @@ class Pass:
         return got
 
     def unchanged(self, before: list[Any], now: list[Any]) -> None:
-        """Raise `Failed` if the backward has changed any of its inputs."""
+        """Raise `Failed` if the backward pass has changed any of its inputs."""
         names = self.exercise.names(len(self.inputs))
         ours = [f"incoming gradient {k + 1}" for k in range(len(now) - len(names))]
         if len(ours) == 1:
@@ -316,7 +316,7 @@ class Pass:
                 )
 
     def wrong(self, got: list[Any], aims: list[Any]) -> tuple[str, Difference] | None:
-        """Return the first wrong gradient: its input, and the difference; or None."""
+        """Return the input of the first wrong gradient and the difference, or None."""
         names = self.exercise.names(len(self.inputs))
         for name, found, aim in zip(names, got, aims, strict=True):
             if found is None or aim is None:
@@ -349,7 +349,7 @@ class Pass:
     def failed(
         self, message: str, why: str = "", headline: str = "", **more: Any
     ) -> Failed:
-        """Return the error that ends a check, on the line that returns gradients."""
+        """Return the error that ends a check, at the line that returns gradients."""
         written = self.exercise.written
         places = returns(written.backward or written.main)
         given = {"kind": "gradient", "places": places, "when": self.when} | more
@@ -376,7 +376,7 @@ def incoming(result: Tensor, seed: int) -> Tensor:
 
 
 def matches(got: list[Any], aims: list[Any], tolerance: float) -> bool:
-    """Return whether all gradients match."""
+    """Return whether all gradients in `got` match those in `aims`."""
     pairs = [(g, a) for g, a in zip(got, aims, strict=True) if g is not None]
     return all(
         a is not None and bool(close(array(g), a, tolerance).all()) for g, a in pairs
@@ -448,7 +448,7 @@ def wanted(exercise: TorchExercise, case: Case, grads: list[Array]) -> list[Any]
 
 
 def analytic(exercise: TorchExercise, wide: list[Any], grads: list[Array]) -> list[Any]:
-    """Return the gradient that PyTorch's autograd computes for a PyTorch spec."""
+    """Return the gradients that PyTorch's autograd computes for a PyTorch spec."""
     inputs = tensors(tuple(wide), grad=True)
     positions = differentiable(inputs)
     results = as_tuple(exercise.spec(*inputs))

@@ -59,7 +59,7 @@ REASONS = [  # PyTorch's message on a break, what happened, and why it breaks
 
 
 def run(exercise: TorchExercise, calls: Calls) -> Facts:
-    """Count the graph breaks, then compile and compare. Raises `Failed`."""
+    """Count graph breaks, then compile and compare results. Raises `Failed`."""
     most = int(exercise.limits["graph_breaks"])
     case = exercise.case(exercise.sizes[-1])
     with compiling():
@@ -73,7 +73,7 @@ def run(exercise: TorchExercise, calls: Calls) -> Facts:
 
 @contextlib.contextmanager
 def compiling() -> Iterator[None]:
-    """Discard compiled code before and after, and silence PyTorch's log."""
+    """Discard compiled code around a `with` block, and silence PyTorch's log in it."""
     torch._dynamo.reset()
     torch._dynamo.trace_rules.add("weft")  # its frames are not the learner's
     before = logging.root.manager.disable
@@ -113,7 +113,7 @@ def found_breaks(exercise: TorchExercise, calls: Calls, case: Any) -> list[Any]:
 
 
 def compiled(exercise: TorchExercise, calls: Calls, case: Any, whole: bool) -> None:
-    """Compile it, and compare the results. Raises `Failed`."""
+    """Compile the learner's code, and compare its results. Raises `Failed`."""
     given = tensors(case.inputs, device=calls.device)
     torch._dynamo.reset()
     try:
@@ -137,7 +137,7 @@ def compiled(exercise: TorchExercise, calls: Calls, case: Any, whole: bool) -> N
 
 
 def broken(exercise: TorchExercise, breaks: list[Any], most: int, when: str) -> Failed:
-    """Return the failure for too many breaks: their lines, the first's reason."""
+    """Return the failure for too many breaks: all their lines, the first's reason."""
     notes: list[Note] = []
     for each in breaks[:4]:
         what, _ = reason(str(each.reason))

@@ -1,9 +1,10 @@
 """Record what a call requires of the host and the GPU, before its kernels run.
 
-A dispatch mode sees every operator, a function mode what Python calls. Together they
-know when the host has to wait, what crosses the bus, how many operators are called, in
-which dtype and layout products are computed, and how many bytes are allocated. None of
-this needs a GPU: without one, `torch.device("cpu", 0)` stands for the device.
+A dispatch mode sees every operator, a function mode every call from Python. Together
+they know when the host has to wait, what crosses the bus, how many operators are
+called, in which dtype and layout products are computed, and how many bytes are
+allocated. None of this needs a GPU: without one, `torch.device("cpu", 0)` stands for
+the device.
 """
 
 import linecache
@@ -64,7 +65,7 @@ MIXED = frozenset(  # operators that take tensors from both sides of the bus
 
 @dataclass(frozen=True)
 class Heard:
-    """Something that happened on a line of the learner's: what, and how much."""
+    """An event on one of the learner's lines: what happened, and how much of it."""
 
     place: Place
     what: str = ""
@@ -75,8 +76,8 @@ class Heard:
 class Record:
     """The record of one call: what the learner's lines caused, and the memory `peak`.
 
-    waits, copies: with a note, and bytes; operators: each with its name; products: the
-    dtype of each; images: for each convolution, whether its input and its weights were
+    waits: each with a note; copies: with its bytes; operators: with its name; products:
+    with its dtype; images: for each convolution, whether its input and its weights were
     channels-last. unpinned: non-blocking copies from memory that is not pinned. again:
     whether something is checkpointed. peak: the most bytes that were allocated at once,
     without the inputs.
@@ -98,7 +99,7 @@ def listening(
 ) -> Iterator[Record]:
     """Record what happens in a `with` block. main: the learner's function.
 
-    near: tensors that are already on the device. device: what stands for it. pinned:
+    near: tensors already on the device. device: the GPU, or what stands for it. pinned:
     tensors in pinned host memory.
     """
     ear = _Ear(main, device)
@@ -143,7 +144,7 @@ class _Ear:
         return None
 
     def keep(self, tensor: Any, near: bool, counted: bool = True) -> None:
-        """Record where a tensor's storage is, and its bytes if they count."""
+        """Record whether a tensor's storage is `near`, and its bytes if `counted`."""
         if not isinstance(tensor, torch.Tensor) or tensor.is_sparse:
             return
         storage = tensor.untyped_storage()
@@ -172,7 +173,7 @@ class _Ear:
             self.hosts.setdefault(tensor.untyped_storage()._cdata, False)
 
     def count(self) -> None:
-        """Forget storages that have been freed, and add up the others."""
+        """Forget freed storages, and update the peak with the bytes of the others."""
         for key in [k for k, (ref, _, _) in self.alive.items() if ref.expired()]:
             del self.alive[key]
             self.hosts.pop(key, None)
@@ -195,7 +196,7 @@ class _Ear:
         blocking: bool,
         dtype: torch.dtype | None = None,
     ) -> None:
-        """Record a copy to the device. The host first converts to `dtype`."""
+        """Record a copy to the device. The host first converts it to `dtype`."""
         size = tensor.numel() * (dtype or tensor.dtype).itemsize
         self.record.copies.append(Heard(place, "", size))
         if blocking:
@@ -205,7 +206,7 @@ class _Ear:
 
 
 class _Operators(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """Sees every operator that reaches a kernel, including those of a backward."""
+    """Sees every operator that reaches a kernel, including those of a backward pass."""
 
     def __init__(self, ear: _Ear) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
@@ -276,7 +277,7 @@ class _Functions(TorchFunctionMode):
     def __torch_function__(
         self, function: Any, types: Any, args: Any = (), kwargs: Any = None
     ) -> Any:
-        """Run a PyTorch function, and record if it copies numbers to the host."""
+        """Run a PyTorch function, and record the waits and copies it causes."""
         kwargs = kwargs or {}
         name = getattr(function, "__name__", "")
         place = self.ear.line()
@@ -303,7 +304,7 @@ class _Functions(TorchFunctionMode):
         return out
 
     def homeward(self, name: str, args: Any, kwargs: Any) -> bool:
-        """Return whether a call copies a tensor from the stand-in device to a host."""
+        """Return whether a call copies a tensor from the stand-in device to host."""
         if not self.ear.is_near(args[0]) or args[0].device.type != "cpu":
             return False
         if name in HOMEWARD:
@@ -328,7 +329,7 @@ def is_text(value: Any) -> bool:
 
 
 def by_mask(name: str, args: Any) -> bool:
-    """Return whether an operator indexes with a mask: then data set the size."""
+    """Return whether an operator indexes with a mask; the data then set the size."""
     if name != "index":
         return False
     kinds = [i.dtype for i in args[1] if i is not None]

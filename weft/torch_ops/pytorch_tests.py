@@ -42,9 +42,9 @@ def opcheck(exercise: TorchExercise, calls: Calls) -> Facts:
 
 
 def smallest(exercise: TorchExercise) -> Case | None:
-    """Return the smallest listed case with elements, or None.
+    """Return the smallest listed case without empty tensors, or None.
 
-    Sizes of 1 come last, because a compiler treats them specially.
+    Cases with sizes of 1 come last, because a compiler treats them specially.
     """
     found: list[tuple[bool, int, int, Case]] = []
     for case in map(exercise.case, exercise.sizes):
@@ -87,7 +87,7 @@ def failing(
 
 
 def cause(error: BaseException) -> str:
-    """Say what a function does that cannot be traced."""
+    """Return a clause on what a function does that cannot be traced."""
     frames = traceback.extract_tb(error.__traceback__)
     tools = ("/weft/simulator/", "/numba/")
     if any(tool in frame.filename for frame in frames for tool in tools):

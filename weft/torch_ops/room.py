@@ -44,7 +44,7 @@ ROOM = TorchOps()
 
 
 def judged(exercise: TorchExercise) -> Iterator[Facts]:
-    """Judge stage by stage. PyTorch is only imported here."""
+    """Judge an exercise stage by stage. PyTorch is imported only here."""
     from weft.torch_ops import (
         costs,
         fakes,

@@ -25,7 +25,7 @@ def tensors(
 
     layout: STRIDED for the same numbers in another order in memory, GAPS for that order
     with other numbers between them. grad: whether the floating-point tensors require a
-    gradient. dtype: that of the floating-point tensors.
+    gradient. dtype: the dtype of the floating-point tensors.
     """
     made = []
     for value in inputs:
@@ -58,8 +58,8 @@ def strided(tensor: Tensor) -> Tensor:
 def gapped(tensor: Tensor) -> Tensor:
     """Copy a tensor to strided memory with a gap after each number.
 
-    A matrix is stored by columns here too: a copy by rows loses not only its gaps but
-    also the order that `torch.empty_like` gives its result.
+    A matrix is stored by columns here too: a copy by rows loses both the gaps and the
+    order that `torch.empty_like` takes over from a tensor.
     """
     if tensor.ndim > 1:
         return spread(tensor.transpose(0, -1)).transpose(0, -1)

@@ -55,7 +55,7 @@ class Call:
         return self.exercise.name
 
     def failed(self, kind: str, message: str, why: str = "", **more: Any) -> Failed:
-        """Return a failure for this call, on the line that returns."""
+        """Return a failure for this call, at the line on which it returned."""
         given = {"places": self.ended, "when": self.when}
         return self.exercise.failed(kind, message, why, **(given | more))
 
@@ -70,7 +70,7 @@ class Call:
 
 
 def run(exercise: TorchExercise, calls: Calls) -> Facts:
-    """Call it on every case, then on strided inputs. Returns facts; raises `Failed`."""
+    """Check a call per case, then on strided inputs. Returns facts; raises `Failed`."""
     count, last, right = 0, None, ""
     for case in exercise.cases(exercise.written.seed):
         with right_before(right):
@@ -99,7 +99,7 @@ def inputs_of(calls: Calls, case: Any) -> list[Any]:
 
 
 def with_strides(exercise: TorchExercise, calls: Calls, case: Any) -> None:
-    """Call it on strided inputs, after dense ones were right. Raises `Failed`."""
+    """Check a call on strided inputs, after dense ones were right. Raises `Failed`."""
     wide = any(is_array(value) and value.ndim > 1 for value in case.inputs)
     try:
         one(exercise, calls, case, STRIDED)
@@ -128,7 +128,7 @@ def with_strides(exercise: TorchExercise, calls: Calls, case: Any) -> None:
 def one(
     exercise: TorchExercise, calls: Calls, case: Any, layout: str = DENSE
 ) -> list[Any]:
-    """Call it once and check everything about the call. Raises `Failed`."""
+    """Call the learner's code once and check everything about it. Raises `Failed`."""
     when = ", ".join(filter(None, (case.label, layout)))
     inputs = tensors(case.inputs, layout=layout, device=calls.device)
     before = clones(inputs)
@@ -144,7 +144,7 @@ def one(
 
 
 def given_back(call: Call) -> None:
-    """Raise `Failed` unless it returns as many tensors as the spec."""
+    """Raise `Failed` unless a call returns as many tensors as the spec."""
     wanted = len(call.case.expected)
     if not call.results:
         message = f"{call.name} returns nothing."
@@ -293,7 +293,7 @@ def unchanged(
 def changed_at(exercise: TorchExercise, inputs: list[Any], k: int) -> list[Note]:
     """Return the line that changes input `k`, by repeating the call.
 
-    If a kernel changes it, that is the line of its launch.
+    If a kernel changes it, return the line of its launch.
     """
     main = source_function(exercise.written.main)
     if main is None or sys.gettrace() is not None:

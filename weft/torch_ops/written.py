@@ -1,4 +1,4 @@
-"""Analyse what a learner wrote for PyTorch: one record for every kind of it."""
+"""Analysis of what a learner wrote for PyTorch: one record, whatever its kind."""
 
 import hashlib
 import inspect
@@ -20,7 +20,7 @@ OPERATOR, FUNCTION, CALLABLE = "operator", "autograd function", "callable"
 class Written:
     """An operator, an autograd function, or another callable.
 
-    thing: the `CustomOpDef`, the class, or what was given. parameters: those of the
+    thing: the `CustomOpDef`, the class, or the object given. parameters: those of the
     call. mutates: the parameters that an operator's schema declares as changed.
     forward, fake, setup, backward: None if missing. others: functions that are none of
     these, such as the methods of a module.
@@ -77,7 +77,7 @@ def is_autograd_function(thing: Any) -> bool:
 
 
 def is_module(thing: Any) -> bool:
-    """Return whether a value is a PyTorch module, or a class of them."""
+    """Return whether a value is a PyTorch module, or a class of modules."""
     return _inherits(
         thing if isinstance(thing, type) else type(thing),
         "torch.nn.modules.module",
@@ -142,7 +142,7 @@ def _operator(thing: Any) -> Written:
 
 
 def _unwrapped(kernel: Any) -> Any:
-    """Return the learner's function for a device, which PyTorch has wrapped."""
+    """Return the learner's function in `kernel`, which PyTorch has wrapped."""
     return inspect.getclosurevars(inspect.unwrap(kernel)).nonlocals.get("fn")
 
 

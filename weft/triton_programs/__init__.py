@@ -16,7 +16,7 @@ __all__ = ["VERSION", "MachineCode", "machine_code", "missing"]
 
 
 def __getattr__(name: str) -> Callable[..., Any]:
-    """Import a function that compiles when it is first used."""
+    """Import `MachineCode` or `machine_code` when it is first used."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from weft.triton_programs import compiled

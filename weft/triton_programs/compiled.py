@@ -30,7 +30,7 @@ CAPABILITIES = (80, 90)
 
 
 def compile_stage(exercise: ProgramExercise) -> list[str]:
-    """Compile for the launch of the last size. Returns facts; raises `Failed`."""
+    """Compile the program for the last size. Returns facts; raises `Failed`."""
     launch = next(launches(exercise, exercise.case(exercise.sizes[-1])))
     kernel = compilable(exercise.kernel)
     if kernel is None:
@@ -72,7 +72,7 @@ def compilable(program: Any) -> Any:
 
 
 def compiled(kernel: Any, launch: Launch, capability: int) -> Any:
-    """Compile a launch for a capability."""
+    """Compile a launch's program for a compute capability, such as 90."""
     import triton
     from triton.backends.compiler import GPUTarget
     from triton.compiler import ASTSource
@@ -99,7 +99,7 @@ def innermost(error: BaseException) -> BaseException:
 
 
 def refused(launch: Launch, error: Any) -> Verdict:
-    """Return the verdict on what the compiler refuses, with the line it is about."""
+    """Return the verdict on an error of the compiler, with the line it is about."""
     function = launch.exercise.program.function
     said = str(getattr(error, "error_message", None) or error.__cause__ or error)
     said = re.sub(r"""^\w+\((["'])(.*)\1\)$""", r"\2", said.strip(), flags=re.DOTALL)
@@ -141,7 +141,7 @@ def place_of(function: FunctionType, error: Any) -> list[Note]:
 
 
 def beginning(file: str, first: str) -> int:
-    """Return the number of the line on which a function begins, or else 1."""
+    """Return the number of the line in `file` that reads `first`, or else 1."""
     for number, text in enumerate(linecache.getlines(file), 1):
         if text.strip() == first.strip():
             return number
@@ -208,7 +208,7 @@ def machine_code(
 def specialised(
     kernel: Any, values: Meta
 ) -> tuple[dict[str, str], dict[str, Any], dict[tuple[int], list[Any]]]:
-    """Return the types of a launch, its constants, and which arguments are aligned."""
+    """Return the types of a launch's arguments, the constants and the aligned ones."""
     from triton.runtime.jit import mangle_type
 
     signature: dict[str, str] = {}

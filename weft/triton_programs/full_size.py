@@ -46,7 +46,7 @@ class Guarded:
 
 
 def full_size(exercise: ProgramExercise) -> list[str]:
-    """Launch on the GPU and compare. Returns facts; raises `Failed`."""
+    """Launch on the GPU and compare the results. Returns facts; raises `Failed`."""
     import torch
 
     if compilable(exercise.kernel) is None:
@@ -90,7 +90,7 @@ def start(program: Any, grid: Any, arguments: tuple[Any, ...], meta: Meta) -> No
 
 
 def tuned(program: Any) -> list[str]:
-    """Return the configuration that autotuning chose, as a fact of the verdict."""
+    """Return the configuration that autotuning chose, as a fact; [] if none."""
     best = getattr(program, "best_config", None)
     if best is None:
         return []

@@ -79,7 +79,7 @@ class Session:
         return id(frame.f_globals) in self._own
 
     def here(self) -> tuple[Place, ...]:
-        """Return the learner's line that is running, and the lines that called it."""
+        """Return the learner's line that is running, then those of its callers."""
         frame: FrameType | None = sys._getframe(1)
         frames = []
         while frame is not None:
@@ -89,7 +89,7 @@ class Session:
         return self._placed(tuple(frames))
 
     def raised(self, error: BaseException) -> tuple[Place, ...]:
-        """Return the learner's line that raised an error, and its callers' lines."""
+        """Return the learner's line that raised an error, then those of its callers."""
         frames = []
         trace = error.__traceback__
         while trace is not None:
@@ -99,9 +99,9 @@ class Session:
         return self._placed(tuple(frames[::-1]))
 
     def asserted(self, error: BaseException) -> str:
-        """Return the line of Triton whose assertion failed; "" if it is a learner's.
+        """Return the line of Triton whose assertion failed; "" for any other error.
 
-        Returns "" for any other kind of error, too.
+        An assertion in the learner's code is another error.
         """
         trace = error.__traceback__
         while trace is not None and trace.tb_next is not None:
@@ -120,7 +120,7 @@ class Session:
         return self._places[frames]
 
     def _text(self, code: CodeType) -> dict[int, str]:
-        """Return the lines of a function's file by number, dedented like it."""
+        """Return the lines of a function's file by number, dedented with it."""
         if code not in self._lines:
             lines = linecache.getlines(code.co_filename)
             first = lines[code.co_firstlineno - 1 :][:1]

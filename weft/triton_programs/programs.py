@@ -26,7 +26,7 @@ def constants(function: FunctionType) -> frozenset[str]:
 
 
 def lacks_decorator(thing: Any) -> bool:
-    """Return whether an undecorated function is a program: it has a `tl.constexpr`."""
+    """Return whether a function is an undecorated program: it has a `tl.constexpr`."""
     return isinstance(thing, FunctionType) and bool(constants(thing))
 
 

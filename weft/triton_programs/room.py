@@ -29,7 +29,7 @@ class TritonPrograms:
         )
 
     def stages(self, exercise: TritonExercise) -> Iterator[Facts]:
-        """Interpret, compile, run on the GPU, count the cost."""
+        """Interpret the program, compile it, run it on the GPU, count the cost."""
         name = exercise.name
         if not is_program(exercise.kernel):
             if lacking := missing():

@@ -20,9 +20,9 @@ class Tracer:
 
     outside: called if an address is not an element of its array, with a call, the lanes
     concerned, their offsets, the arrays they belong to, and the offsets of the whole
-    block in the first of these arrays. stored: called with a call, lanes and arrays
-    before a store. unsupported: called if the program computes in bfloat16. zeros: the
-    loads whose masked-out elements are zeros.
+    block in the first of these arrays. stored: called before a store, with a call,
+    lanes and arrays. unsupported: called if the program computes in bfloat16. zeros:
+    the loads whose masked-out elements are zeros.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class Tracer:
         self._unmasked = False  # whether a load or store without a mask is in progress
 
     def attach(self, builder: Any) -> None:
-        """Replace the interpreter's memory operations by traced ones."""
+        """Replace the interpreter's memory operations with traced ones."""
         self._builder = builder
         load, store = builder.create_masked_load, builder.create_masked_store
         rmw, cas = builder.create_atomic_rmw, builder.create_atomic_cas
@@ -122,7 +122,7 @@ class Tracer:
         filled: bool = False,
         relaxed: bool = False,
     ) -> None:
-        """Record an operation. Calls `outside` if it leaves its arrays."""
+        """Record a memory operation; call `outside` if it leaves its arrays."""
         builder, arena = self._builder, self._arena
         x, y, z = builder.grid_idx
         wide, high, _ = builder.grid_dim

@@ -1,4 +1,4 @@
-"""Arrays: memory, viewed as numbers of one type in a shape, with strides."""
+"""Arrays: memory, viewed as numbers of one type, with a shape and strides."""
 
 import itertools
 import math
@@ -103,7 +103,7 @@ class ndarray:
 
     @property
     def data(self) -> Any:
-        """The memory as a memoryview of numbers; of one axis, if not contiguous."""
+        """The memory as a memoryview of numbers. Raises ValueError if impossible."""
         code, size = self.dtype.code, self.dtype.itemsize
         whole = memoryview(self._memory.data)
         if is_contiguous(self):
@@ -131,7 +131,7 @@ class ndarray:
         return self
 
     def _view(self, **changed: Any) -> Any:
-        """Return a view of the same memory."""
+        """Return a view of the same memory, with `changed` attributes."""
         made = seen(
             self._memory,
             changed.get("offset", self._offset),
@@ -154,7 +154,7 @@ class ndarray:
         return self._numbers(offsets(self))
 
     def _numbers(self, at: list[int]) -> list[Any]:
-        """Return the numbers that begin at these byte offsets of its memory."""
+        """Return the numbers that begin at the byte offsets `at` of the memory."""
         size, unpacked = self.dtype.itemsize, self.dtype.unpacked
         whole = memoryview(self._memory.data)
         if self._offset % size or any(step % size for step in self.strides):
@@ -163,7 +163,7 @@ class ndarray:
         return [flat[k // size] for k in at]
 
     def _fill(self, values: list[Any]) -> None:
-        """Store numbers in its memory, as many as there are elements."""
+        """Store `values`, one for each element, in row-major order."""
         if not self._writeable:
             raise ValueError("assignment destination is read-only")
         packed, size = self.dtype.packed(values), self.dtype.itemsize
@@ -338,7 +338,7 @@ class ndarray:
     # Its parts
 
     def __getitem__(self, index: Any) -> Any:
-        """Return a number, a view, or a copy if arrays are indices."""
+        """Return a number, a view or, if an array is an index, a copy."""
         if type(index) is int and len(self.shape) == 1:
             return self._number(
                 self._offset + self.strides[0] * within(index, len(self))
@@ -372,7 +372,7 @@ class ndarray:
         return made
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        """Store a value, repeated if it is smaller than the selected part."""
+        """Store `value`, broadcast to the selected part."""
         if not self._writeable:
             raise ValueError("assignment destination is read-only")
         at = (index,) if type(index) is int else index
@@ -559,7 +559,7 @@ def restepped(a: ndarray, shape: tuple[int, ...]) -> tuple[int, ...] | None:
 def lines_in(a: ndarray) -> list[memoryview] | None:
     """Return the memory along the last axis as memoryviews, or None.
 
-    None if memoryviews cannot represent it.
+    The result is None if memoryviews cannot represent that memory.
     """
     size, code = a.dtype.itemsize, a.dtype.code
     steps_ = (a._offset, *a.strides)
@@ -589,7 +589,7 @@ def offsets(a: ndarray) -> list[int]:
 
 
 def nested(values: list[Any], shape: tuple[int, ...]) -> Any:
-    """Return a flat list as lists in lists."""
+    """Return a flat list as nested lists of the given shape."""
     if not shape:
         return values[0]
     for side in reversed(shape[1:]):
@@ -620,7 +620,7 @@ def within(index: int, side: int) -> int:
 def expanded(index: Any, shape: tuple[int, ...]) -> list[Any]:
     """Return one index per axis: an int, a slice, an array of integers.
 
-    None in the index stays, and adds an axis.
+    A None in the index stays, and adds an axis.
     """
     parts: list[Any] = []
     for part in _as_tuple(index):
@@ -676,7 +676,7 @@ def basic(a: ndarray, parts: list[Any]) -> Any:
 
 
 def fast(a: ndarray, parts: list[Any]) -> Any:
-    """Return the elements of a vector at an array of indices, or None."""
+    """Return the elements of a vector at an array of indices; None in other cases."""
     first, *rest = parts
     if not isinstance(first, ndarray) or any(part != slice(None) for part in rest):
         return None
@@ -778,7 +778,7 @@ def broadcast_to(given: Any, shape: Any) -> Any:
 
 
 def spread(value: Any, shape: tuple[int, ...]) -> Any:
-    """Return the numbers of a value, repeated to fill a shape."""
+    """Return the numbers of `value`, broadcast to `shape`."""
     if isinstance(value, generic):
         return [value.item()] * math.prod(shape)
     if isinstance(value, (int, float, complex)):

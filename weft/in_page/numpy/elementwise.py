@@ -1,4 +1,4 @@
-"""Functions of single numbers, `ufunc`, applied to whole arrays; operators."""
+"""`ufunc`: functions of single numbers that also apply to arrays; operators."""
 
 import cmath
 import itertools
@@ -33,8 +33,8 @@ SINGLE = (*NUMBERS, generic)
 class ufunc:
     """A function of one or two numbers, which also applies to arrays.
 
-    function: on Python numbers. gives: the result's type, from the arguments' common
-    type.
+    function: works on Python numbers. gives: returns the result's type, given the
+    arguments' common type.
     """
 
     __module__ = "numpy"
@@ -60,7 +60,7 @@ class ufunc:
         return self.__name__
 
     def __call__(self, *given: Any, out: Any = None, **more: Any) -> Any:
-        """Apply it to numbers or arrays, which are broadcast; into `out` if given."""
+        """Apply the function to numbers or broadcast arrays, into `out` if given."""
         if out is None and len(given) == 2 and not more and self.nout == 1:
             a, b = given
             if isinstance(a, SINGLE) and isinstance(b, SINGLE):
@@ -143,7 +143,7 @@ class ufunc:
         keepdims: bool = False,
         **_: Any,
     ) -> Any:
-        """Fold the elements along an axis, or several; None means all."""
+        """Fold the elements along one axis or several; None means all axes."""
         a = asarray(given)
         gives = _dtype(dtype) if dtype else self._gives(a.dtype)
         if self.__name__ in ("add", "multiply") and not dtype and a.dtype.kind in "biu":
@@ -210,7 +210,7 @@ class ufunc:
         return new(found, self._gives(a.dtype), (len(found),))
 
     def at(self, a: ndarray, index: Any, *values: Any) -> None:
-        """Apply in place, once for every index, even for repeated ones."""
+        """Apply the function in place, once for every index, even a repeated one."""
         numbers, held = asarray(index), a._values()
         others = spread(values[0], numbers.shape) if values else []
         for k, number in enumerate(numbers._values()):
@@ -228,7 +228,7 @@ def _axes(axis: Any, ndim: int) -> list[int]:
 
 
 def lines_of(a: ndarray, axis: Any) -> tuple[list[list[Any]], tuple[int, ...]]:
-    """Return the numbers along one axis or several, and the remaining shape."""
+    """Return the numbers along one axis or several, and the shape of the rest."""
     if axis is None:
         return [a._values()], ()
     axes = _axes(axis, a.ndim)
@@ -382,7 +382,7 @@ def flag(_: dtype) -> dtype:
 
 
 def floating(d: dtype) -> dtype:
-    """Return a float type that can represent numbers of this type."""
+    """Return a float type that can represent numbers of type `d`."""
     return (
         d
         if d.kind in "fc"

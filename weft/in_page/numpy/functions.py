@@ -235,7 +235,7 @@ def argsort(a: Any, axis: int = -1, kind: Any = None, stable: Any = None) -> Any
 
 
 def _along(found: list[Any], kind: Any, whole: ndarray, axis: int) -> Any:
-    """Reshape numbers that were computed along an axis to the shape of the whole."""
+    """Reshape numbers that were computed along an axis to the shape of `whole`."""
     at = axis % whole.ndim
     rest = [n for k, n in enumerate(whole.shape) if k != at]
     turned = new(found, kind, (*rest, whole.shape[at]))
@@ -450,7 +450,7 @@ def may_share_memory(a: ndarray, b: ndarray) -> bool:
 
 
 def byte_bounds(a: ndarray) -> tuple[int, int]:
-    """Return the addresses of an array's first byte, and of the one after its last."""
+    """Return the addresses of an array's first byte and of the byte after its last."""
     low = high = a._memory.address + a._offset
     for side, step in zip(a.shape, a.strides, strict=True):
         if step < 0:

@@ -130,7 +130,7 @@ class generic:
         return converted(_dtype(kind), self.item())
 
     def view(self, kind: Any) -> Any:
-        """Return the same bytes as another type of this size."""
+        """Return the number with the same bytes in another type of the same size."""
         other = _dtype(kind)
         return other.type(other.unpacked(memoryview(self.tobytes()))[0])
 
@@ -281,7 +281,7 @@ bool_.__name__ = bool_.__qualname__ = "bool"
 
 
 def _whole(self: Any, value: Any = 0, *_: Any) -> None:
-    """Hold an integer. Raises OverflowError if a Python integer does not fit."""
+    """Store an integer. Raises OverflowError if a Python integer does not fit."""
     described = self.dtype
     if type(value) is int:
         fits = described.integer(value)
@@ -461,7 +461,7 @@ numbers.Complex.register(complexfloating)
 
 @cache
 def promoted(a: dtype, b: dtype) -> dtype:
-    """Return the type that can represent the numbers of both."""
+    """Return the type that can represent the numbers of both `a` and `b`."""
     if a is b or b.kind == "b":
         return a
     if a.kind == "b":
@@ -486,7 +486,7 @@ def _part(a: dtype) -> dtype:
 
 
 def _as_float(a: dtype) -> int:
-    """Return the size in bytes of a float that can represent such a number."""
+    """Return the size in bytes of a float that can represent numbers of type `a`."""
     return a.itemsize if a.kind == "f" else min(max(2 * a.itemsize, 2), 8)
 
 

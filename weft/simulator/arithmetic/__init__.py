@@ -1,1 +1,1 @@
-"""Arithmetic as Numba does it on a GPU: the types of its results, and their values."""
+"""Arithmetic as Numba does it on a GPU: the types of results, and their values."""

@@ -1,8 +1,7 @@
 """The bits of numbers: rounding floats, truncating integers, reinterpreting bits.
 
-A float of any width is a Python float, and one of type float32 or float16 always has a
-value that this type can represent. A NaN keeps its sign and as much of its payload as
-fits.
+A float of any width is a Python float; a float32 or float16 always has a value that its
+type can represent. A NaN keeps its sign and as much of its payload as fits.
 """
 
 import struct
@@ -108,7 +107,7 @@ def bits_of32(x: float) -> int:
 
 
 def float_of32(bits: int) -> float:
-    """Return the float32 with these bits, given as an int32 or a uint32."""
+    """Return the float32 whose bits are `bits`, given as an int32 or a uint32."""
     _UINT32[0] = bits & 0xFFFF_FFFF
     return _FLOAT32[0]
 
@@ -126,7 +125,7 @@ def bits_of64(x: float) -> int:
 
 
 def float_of64(bits: int) -> float:
-    """Return the float64 with these bits, given as an int64 or a uint64."""
+    """Return the float64 whose bits are `bits`, given as an int64 or a uint64."""
     _UINT64[0] = bits & 0xFFFF_FFFF_FFFF_FFFF
     return _FLOAT64[0]
 
@@ -148,7 +147,7 @@ def bits_of16(x: float) -> int:
 
 
 def float_of16(bits: int) -> float:
-    """Return the float16 with these bits, given as an int16 or a uint16."""
+    """Return the float16 whose bits are `bits`, given as an int16 or a uint16."""
     return all_float16()[bits & 0xFFFF]
 
 

@@ -1,8 +1,8 @@
-"""Functions of numbers by their names, and versions that find their types at run time.
+"""Functions of numbers by name, and versions that find argument types at run time.
 
-`operation("math", "sqrt", [FLOAT32])` says how a translated kernel computes one.
-`function("math", "sqrt")` determines the types of its arguments at each call. For that
-the arguments are NumPy numbers, which have a type, or Python's int, float, complex and
+`operation("math", "sqrt", [FLOAT32])` says how a translated kernel computes a square
+root. `function("math", "sqrt")` determines the types of its arguments at each call. For
+that they must be NumPy numbers, which have a type, or Python's int, float, complex or
 bool.
 """
 
@@ -39,6 +39,7 @@ def operation(owner: str, name: str, given: Sequence[Number]) -> Operation | Non
     """Return how a function of numbers is computed, or None if it is unknown.
 
     owner: "math", "cmath", "builtins", "operator", "numpy", "libdevice" or "cuda".
+    given: the types of its arguments.
     """
     if owner == "math":
         return mathematics.of_math(name, *given)
@@ -95,7 +96,7 @@ def _by_numpy(owner: str, name: str, *given: Number) -> Operation | None:
 
 
 def plain(value: Any) -> Any:
-    """Convert a NumPy number to a Python number, or each of those in a tuple."""
+    """Convert a NumPy number, or each one in a tuple, to a Python number."""
     if isinstance(value, np.generic):
         return value.item()
     if type(value) is not tuple:
@@ -104,7 +105,7 @@ def plain(value: Any) -> Any:
 
 
 def shown(value: Any, number: Number) -> Any:
-    """Convert a plain number to a NumPy number, whose repr shows the type."""
+    """Convert a number to NumPy's type for `number`; leave a bool or an int64 plain."""
     return value if number in (BOOL, INT64) else number.dtype.type(value)
 
 
@@ -151,9 +152,10 @@ def function(owner: str, name: str) -> Function:
 
 
 class Single(TypeError):
-    """One number for `min`, `max` or `sum`, which Numba does not compile.
+    """A single number given to `min`, `max` or `sum`, which Numba does not compile.
 
-    text: how the kernel writes it. ndim: of an array, which has several dimensions.
+    text: the argument as the kernel writes it. ndim: the number of its dimensions, if
+    it is an array with several.
     """
 
     def __init__(self, name: str, text: str = "", ndim: int = 0) -> None:
@@ -162,12 +164,12 @@ class Single(TypeError):
 
 
 def single(_: Any, name: str, text: str, ndim: int) -> Any:
-    """Refuse what a kernel gives to `min`, `max` or `sum`. Raises Single."""
+    """Refuse the argument given to `min`, `max` or `sum`. Raises Single."""
     raise Single(name, text, ndim)
 
 
 def _extreme(name: str) -> Function:
-    """Return `min` or `max`, for several numbers or a tuple of them."""
+    """Return a `min` or `max` that takes several numbers or a tuple of numbers."""
     several = function("builtins", name)
 
     def apply(*values: Any) -> Any:
@@ -181,7 +183,7 @@ def _extreme(name: str) -> Function:
 
 
 def total(values: Any, start: Any = 0) -> Any:
-    """Compute `sum` with a kernel's `+`."""
+    """Compute `sum` by adding as a kernel's `+` does."""
     return reduce(OPERATORS["add"], values, start)
 
 
@@ -199,7 +201,7 @@ BUILTINS: dict[str, Function] = {
 
 
 class Functions:
-    """Functions of numbers as a kernel finds them: "math", "cmath", "cuda.fp16", …"""
+    """A module of functions of numbers as a kernel sees it: "math", "cuda.fp16", …"""
 
     def __init__(self, owner: str) -> None:
         self._owner, _, self._part = owner.partition(".")
@@ -224,7 +226,7 @@ _KNOWN: dict[str, Callable[[str], bool]] = {
 
 
 def of_numpy(known: np.ufunc) -> Function:
-    """Return a NumPy function as Numba compiles it; NumPy's own for other values."""
+    """Return `known` as Numba compiles it, or as NumPy defines it for other values."""
     by_rules = function("numpy", known.__name__)
 
     def apply(*values: Any) -> Any:
@@ -236,7 +238,7 @@ def of_numpy(known: np.ufunc) -> Function:
 
 
 class Operand:
-    """The right side of `x[i] += value`: has Numba's rules decide the operation."""
+    """The right side of `x[i] += value`; Numba's rules decide the operation."""
 
     __slots__ = ("_value",)
     __array_ufunc__ = None

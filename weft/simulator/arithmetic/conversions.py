@@ -40,13 +40,13 @@ FINISHES: dict[str, Conversion] = {
 
 
 def finish(number: Number) -> Conversion:
-    """Return the function that brings a result into a type; see FINISHES."""
+    """Return the function that brings a result into type `number`; see FINISHES."""
     return FINISHES[number.name]
 
 
 @cache
 def conversion(given: Number, to: Number) -> Conversion | None:
-    """Return the function that converts between two types, or None if none is needed.
+    """Return the function that converts `given` to `to`, or None if none is needed.
 
     Raises TypeError for a complex number that would become real.
     """
@@ -85,7 +85,7 @@ def _to_integer(given: Number, to: Number) -> Conversion | None:
 
 
 def _cut_off(given: Number, to: Number) -> Conversion:
-    """Return a function that drops a float's fraction, and saturates to a type."""
+    """Return a function that drops a float's fraction and saturates to type `to`."""
     low, high = to.lowest, to.highest
     lowest, beyond = float(low), float(high + 1)
     nan = 0 if to.bits < 64 and given.name == "f32" else low or high // 2 + 1
@@ -119,7 +119,7 @@ def _single_of_integer(x: int) -> float:
     """Round a 64-bit integer to float32.
 
     Beyond 53 bits, converting it to float64 would round it twice. The last 11 bits only
-    decide whether it is above the midpoint of two float32 values, so one bit can
+    decide whether `x` is above the midpoint of two float32 values, so one bit can
     replace them.
     """
     if -0x20_0000_0000_0000 <= x <= 0x20_0000_0000_0000:

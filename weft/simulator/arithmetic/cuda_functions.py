@@ -1,7 +1,7 @@
 """Functions of numbers in `cuda`, `cuda.fp16` and `libdevice`, on Python numbers.
 
 Each of `of_cuda("popc", INT32)`, `of_half("hadd", FLOAT16, FLOAT16)` and
-`of_libdevice("sqrtf", FLOAT32)` is the `Operation` that computes it.
+`of_libdevice("sqrtf", FLOAT32)` returns the `Operation` that computes the function.
 """
 
 import operator
@@ -53,7 +53,7 @@ from weft.simulator.arithmetic.python_functions import greatest, least
 
 @cache
 def of_cuda(name: str, *given: Number) -> Operation | None:
-    """Return how a function of `cuda` is computed, or None if there is none."""
+    """Return how a function of `cuda` is computed, or None if Numba has none."""
     if name == "fma" and len(given) == 3:
         return _fused(given)
     if len(given) != 1 or name not in (*_ON_BITS, "cbrt"):
@@ -71,7 +71,7 @@ def of_cuda(name: str, *given: Number) -> Operation | None:
 
 
 def _popc(number: Number) -> Callable[[int], int]:
-    """Return a function that counts the set bits of a number of this type."""
+    """Return a function that counts the set bits of a number of type `number`."""
     mask = _mask(number)
     return lambda x: (x & mask).bit_count()
 
@@ -83,12 +83,12 @@ def _clz(number: Number) -> Callable[[int], int]:
 
 
 def _ffs(number: Number) -> Callable[[int], int]:
-    """Return a function for the position of the lowest set bit, from 1; 0 if none."""
+    """Return a function that finds the lowest set bit, counting from 1; 0 if none."""
     return lambda x: (x & -x).bit_length()
 
 
 def _brev(number: Number) -> Callable[[int], int]:
-    """Return a function that reverses bits: 64 of a uint64, 32 of any other type.
+    """Return a function that reverses 64 bits for a uint64, 32 for any other type.
 
     These are Numba's rules.
     """
@@ -129,7 +129,7 @@ def _fma(number: Number, converts: tuple[Conversion | None, ...]) -> Operation:
 
 
 def _product_and_sum(a: float, b: float, c: float) -> float:
-    """Compute a * b + c of float32 values in float64, where the product is exact.
+    """Compute `a * b + c` for float32 values in float64, where the product is exact.
 
     The sum is rounded to float64 first, so the float32 result may be rounded twice.
     """
@@ -137,10 +137,10 @@ def _product_and_sum(a: float, b: float, c: float) -> float:
 
 
 def fma(a: float, b: float, c: float) -> float:
-    """Compute `a * b + c` of float64 values with a single rounding.
+    """Compute `a * b + c` for float64 values with a single rounding.
 
-    The product is split exactly into two float64 (Dekker, "A floating-point technique
-    for extending the available precision", 1971), and `fsum` adds three numbers with
+    The product is split exactly into two float64s (Dekker, "A floating-point technique
+    for extending the available precision", 1971), and `fsum` adds these and `c` with
     one rounding. If the parts might leave the range of a float64, fractions are used
     instead.
     """
@@ -204,7 +204,7 @@ _OPERANDS |= {"hmax": 2, "hmin": 2, "hfma": 3}
 
 @cache
 def of_half(name: str, *given: Number) -> Operation | None:
-    """Return how a function of `cuda.fp16` is computed, or None if there is none."""
+    """Return how a function of `cuda.fp16` is computed, or None if Numba has none."""
     found = HALF.get(name)
     if found is None or len(given) != _OPERANDS.get(name, 1):
         return None
@@ -246,7 +246,7 @@ def of_libdevice(name: str, *given: Number) -> Operation | None:
 
 
 def in_libdevice(name: str) -> bool:
-    """Return whether the simulator has a function of libdevice."""
+    """Return whether the simulator has the libdevice function `name`."""
     return bool(_of_device(name)[0])
 
 
@@ -267,9 +267,9 @@ def _of_device(name: str) -> _Typed:
 
 
 def _width(name: str) -> tuple[str, Number]:
-    """Remove the suffix "f" from a name, and return it with the type it means.
+    """Return a name without its suffix "f", and the type that the name implies.
 
-    The "f" of "erf" belongs to the name.
+    An "f" that belongs to the name, as in "erf", is kept.
     """
     if name in _STEMS:
         return name, FLOAT64

@@ -1,10 +1,11 @@
 """The functions of `math`, as Numba compiles them for a GPU, on Python numbers.
 
-`of_math("sqrt", FLOAT32)` is the `Operation` that computes it. Floats keep their width,
-integers become float64. Everything is computed in float64 and rounded at the end. That
-is exact for a square root; other results may differ from a float32 function's in the
-last digit. Nothing is raised: the logarithm of zero is an infinity, the root of a
-negative number NaN. Unlike Python's, `floor`, `ceil` and `trunc` return floats.
+`of_math("sqrt", FLOAT32)` returns the `Operation` that computes a square root. Floats
+keep their width; integers become float64. Everything is computed in float64 and rounded
+at the end. That is exact for a square root; other results may differ from a float32
+function's in the last digit. Nothing is raised: the logarithm of zero is an infinity,
+the root of a negative number NaN. Unlike Python's, `floor`, `ceil` and `trunc` return
+floats.
 """
 
 import math
@@ -36,7 +37,7 @@ def _nan(_: float) -> float:
 
 
 def _calm(function: One, otherwise: One = _nan) -> One:
-    """Wrap `function` to return `otherwise(x)` where Python's raises an error."""
+    """Wrap `function` to return `otherwise(x)` where it raises an error."""
 
     def apply(x: float) -> float:
         try:
@@ -188,9 +189,9 @@ def of_math(name: str, *given: Number) -> Operation | None:
 def computed(
     name: str, results: tuple[Number, ...], converts: tuple[Conversion | None, ...]
 ) -> Operation:
-    """Return how a function of `math` is computed with these result types.
+    """Return how a function of `math` is computed with the result types `results`.
 
-    converts: the conversions that are applied to its operands first.
+    converts: the conversions that are applied to the operands first.
     """
     rounds = None if results[0] is FLOAT64 or name in EXACT else results[0]
     if name in PARTS:

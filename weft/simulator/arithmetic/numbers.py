@@ -13,7 +13,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A number type: `name` is short, as in "u8"; `kind` is one of "biufc".
+    """A number type: `name` is short, as in "u8"; `kind` is a letter of "biufc".
 
     `bits` is the width of a value, `bytes` the size of an array element.
     """
@@ -27,7 +27,7 @@ class Number:
 
     @property
     def whole(self) -> bool:
-        """Whether it is an integer type or Boolean."""
+        """Whether this is an integer type or Boolean."""
         return self.kind in "biu"
 
     @property
@@ -36,12 +36,12 @@ class Number:
 
     @property
     def lowest(self) -> int:
-        """The lowest integer that it can represent."""
+        """The lowest integer that the type can represent."""
         return -(1 << self.bits - 1) if self.kind == "i" else 0
 
     @property
     def highest(self) -> int:
-        """The highest integer that it can represent."""
+        """The highest integer that the type can represent."""
         return (1 << self.bits - (self.kind == "i")) - 1
 
     @property
@@ -51,7 +51,7 @@ class Number:
 
     @property
     def dtype(self) -> Any:
-        """NumPy's type."""
+        """The NumPy type."""
         return _dtype(self.name)
 
 
@@ -70,7 +70,7 @@ def _number(name: str) -> Number:
 class Rule:
     """The result types of an operation, and the types its operands are converted to.
 
-    A function such as `divmod` has several `results`, most operations have one.
+    A function such as `divmod` has several `results`; most operations have one.
     """
 
     results: tuple[Number, ...]
@@ -140,7 +140,7 @@ def rule_of_two(operation: str, a: Number, b: Number) -> Rule | None:
 
 @cache
 def rule_of_one(operation: str, a: Number) -> Rule | None:
-    """Return the rule for an operator or a function of one number, or None."""
+    """Return the rule for a function or operator of one number, or None if unknown."""
     row = _TABLE["one"].get(operation)
     return None if row is None else _rule(row[_ORDER[a]])
 
@@ -159,7 +159,7 @@ def wide(number: Number) -> Number:
 
 
 def range_number(given: list[Number]) -> Number:
-    """Return the type of `range`'s counter: the first that can hold all arguments."""
+    """Return the type of a `range` counter, given the types of the arguments."""
     if all(n.kind in "bi" and n.bits <= 32 for n in given):
         return INT32
     return UINT64 if all(n.kind == "u" for n in given) else INT64

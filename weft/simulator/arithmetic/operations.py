@@ -57,8 +57,8 @@ class Operation:
     results: the result types, several for a function such as `divmod`. converts: the
     function that is applied to each operand first; None for most. symbol: Python's
     operator, equivalent to `function`, or "" if `function` has to be called. rounds:
-    the type that the result is converted to at the end, by its `finish`; None if it
-    already has that type. For an integer this changes nothing if the result is known to
+    the type to which the result is converted at the end, by its `finish`; None if no
+    conversion is needed. For an integer this changes nothing if the result is known to
     be in the range of that type.
     """
 
@@ -108,19 +108,19 @@ def _same(value: Any) -> Any:
 
 
 def quotient(a: float, b: float) -> float:
-    """Compute `a / b`, where at least one is a float."""
+    """Compute `a / b`, where at least one operand is a float."""
     if b:
         return a / b
     return nan if a != a or a == 0 else copysign(inf, a) * copysign(1.0, b)
 
 
 def floor_quotient(a: float, b: float) -> float:
-    """Compute `a // b` of two float64."""
+    """Compute `a // b` for float64 values."""
     return a // b if b else quotient(a, b)
 
 
 def floor_quotient32(a: float, b: float) -> float:
-    """Compute `a // b` of two float32, rounding after each step."""
+    """Compute `a // b` for float32 values, rounding after each step."""
     if not b or isinf(a):
         return nan if b else quotient(a, b)
     rest = fmod(a, b)
@@ -136,7 +136,7 @@ def floor_quotient32(a: float, b: float) -> float:
 
 
 def remainder(a: float, b: float) -> float:
-    """Compute `a % b` of two floats, with the sign of `b`."""
+    """Compute `a % b` for floats, with the sign of `b`."""
     return a % b if b else nan
 
 
@@ -206,9 +206,9 @@ def _multiplied32(base: float, exponent: int) -> float:
 
 
 def _real_power(multiplied: Callable[[float, int], float]) -> Function:
-    """Return a function for a float to an integer power.
+    """Return a function that raises a float to an integer power.
 
-    It multiplies repeatedly if the exponent is small enough.
+    The function uses `multiplied` if the exponent is small enough.
     """
 
     def apply(base: float, exponent: int) -> float:
@@ -223,7 +223,7 @@ def _real_power(multiplied: Callable[[float, int], float]) -> Function:
 
 @cache
 def _whole_power(number: Number) -> Callable[[int, int], int]:
-    """Return a function for an integer power, as in Numba's `int_power_impl`."""
+    """Return a function that computes a power as Numba's `int_power_impl` does."""
     cut = conversion(FLOAT64, number)
     assert cut is not None
 
@@ -247,13 +247,13 @@ def _whole_power(number: Number) -> Callable[[int, int], int]:
 
 
 def product(z: complex, w: complex) -> complex:
-    """Compute `z * w` without the rules for infinities of Python 3.14 and later."""
+    """Compute `z * w` without Python's rules for infinities, new in version 3.14."""
     a, b, c, d = z.real, z.imag, w.real, w.imag
     return complex(a * c - b * d, a * d + b * c)
 
 
 def product32(z: complex, w: complex) -> complex:
-    """Compute `z * w` of two complex64, rounding after each step."""
+    """Compute `z * w` for complex64 values, rounding after each step."""
     a, b, c, d, cell = z.real, z.imag, w.real, w.imag, FOUR_SINGLES
     cell[0], cell[1] = a * c, b * d
     cell[2], cell[3] = a * d, b * c
@@ -266,9 +266,9 @@ def _as_it_is(x: float) -> float:
 
 
 def _ratio(rounded: Callable[[float], float]) -> Callable[[complex, complex], complex]:
-    """Return a function for `z / w` by Smith's method, which Numba uses.
+    """Return a function that computes `z / w` by Smith's method, as Numba does.
 
-    rounded: rounds the result of each step.
+    rounded: the function that rounds the result of each step.
     """
 
     def apply(z: complex, w: complex) -> complex:
@@ -300,9 +300,9 @@ _FOR_COMPLEX: dict[str, tuple[Function, Function]] = {  # for (complex128, compl
 
 
 def _complex(name: str, a: Number, b: Number, number: Number) -> Operation | None:
-    """Return how complex arithmetic or a comparison is computed.
+    """Return how complex arithmetic is computed, or None if Numba cannot compute it.
 
-    number: the type of both operands.
+    number: the type to which both operands are converted.
     """
     converts = conversion(a, number), conversion(b, number)
     if name in ("add", "sub"):
@@ -343,12 +343,12 @@ def binary(
 
 
 def _compared(given: Number, to: Number) -> Conversion | None:
-    """Return the conversion before a comparison, or None: Python's are exact."""
+    """Return an operand's conversion before a comparison; None if it never rounds."""
     return conversion(given, to) if _is_rounded(given, to) else None
 
 
 def _is_rounded(given: Number, to: Number) -> bool:
-    """Return whether a conversion changes the number, not only its class."""
+    """Return whether a conversion can change the number, not only its class."""
     if given.whole:
         return given.bits > 32 and not to.whole
     return given.bits > to.bits
@@ -431,7 +431,7 @@ def _of_64_bits(given: Number, to: Number) -> Conversion | None:
 
 
 def _native(name: str, result: Number, by: float | None) -> bool:
-    """Return whether Python's operator equals Numba's, except for its range."""
+    """Return whether Python's operator gives Numba's result, except for its range."""
     if name in ("floordiv", "mod"):
         return by is not None and (by > 0 or (by < -1 and result is INT64))
     if name in ("lshift", "rshift", "pow"):
@@ -462,7 +462,7 @@ def _fits(name: str, a: Number, b: Number, result: Number, by: float | None) -> 
 
 @cache
 def unary(name: str, a: Number) -> Operation | None:
-    """Return how a unary operator is computed: "neg", "pos", "invert" or "not_"."""
+    """Return how "neg", "pos", "invert" or "not_" is computed; None if refused."""
     rule = rule_of_one(name, a)
     if rule is None:
         return None

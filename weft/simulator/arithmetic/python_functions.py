@@ -1,6 +1,6 @@
 """Python's own functions of numbers, as Numba compiles them, on Python numbers.
 
-`of_python("min", FLOAT32, FLOAT32)` is the `Operation` that computes it.
+`of_python("min", FLOAT32, FLOAT32)` returns the `Operation` that computes a minimum.
 """
 
 from collections.abc import Callable
@@ -31,8 +31,8 @@ from weft.simulator.arithmetic.operations import Operation, binary
 def of_python(name: str, *given: Number) -> Operation | None:
     """Return how a Python built-in is computed, or None if Numba has none.
 
-    For `sum`, given: the type of the elements, then that of the start value; see
-    `total`.
+    given: the types of the arguments; for `sum`, those of the elements and of the start
+    value, as in `total`.
     """
     if name in ("min", "max"):
         return _extreme(name, given)
@@ -105,7 +105,7 @@ def _length(z: complex) -> float:
 
 
 def _rounded(given: Number, through: Number) -> Callable[[Any], int]:
-    """Return a function that rounds to the nearest integer, ties to even."""
+    """Return a function that rounds a number to the nearest integer, ties to even."""
     if given.whole:  # through a float64, as in NumPy
         cut = conversion(FLOAT64, INT64)
         exact = holds(INT64, given) and given.bits <= 32
@@ -137,7 +137,7 @@ def _to_digits(x: float, digits: int) -> float:
 
 
 def _quotient_and_rest(a: Number, b: Number, through: Number) -> Operation | None:
-    """Return how `divmod` is computed: a uint64 and a signed integer in float64."""
+    """Return how `divmod` is computed, with both operands converted to `through`."""
     quotient = binary("floordiv", through, through)
     rest = binary("mod", through, through)
     assert quotient is not None
@@ -173,7 +173,7 @@ def _more(a: Any, b: Any) -> Any:
 
 
 def least(a: float, b: float) -> float:
-    """Compute a GPU's minimum: -0.0 is less than 0.0, and a NaN is ignored."""
+    """Compute the minimum as GPUs do: -0.0 is less than 0.0, and a NaN is ignored."""
     if a < b:
         return a
     if b < a:
@@ -184,7 +184,7 @@ def least(a: float, b: float) -> float:
 
 
 def greatest(a: float, b: float) -> float:
-    """Compute a GPU's maximum: 0.0 is greater than -0.0, and a NaN is ignored."""
+    """Compute the maximum as GPUs do: 0.0 exceeds -0.0, and a NaN is ignored."""
     if a > b:
         return a
     if b > a:
@@ -198,7 +198,7 @@ def greatest(a: float, b: float) -> float:
 
 
 def total(element: Number, start: Number = INT64) -> Operation | None:
-    """Return how the sum of an iterable of `element` is computed, by a kernel's `+`.
+    """Return how a sum of numbers of type `element` is computed, by a kernel's `+`.
 
     The accumulator has its final type from the start.
     """

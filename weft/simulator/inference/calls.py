@@ -77,7 +77,7 @@ ERRORS = frozenset(
 def of_cuda(name: str, given: list[Kind], sizes: list[int | None]) -> Kind:
     """Infer the result of `cuda.name(...)`, for a name such as "atomic.add".
 
-    sizes: the values of integer arguments, if they are known before the kernel runs.
+    sizes: the value of each argument that is an integer known before the kernel runs.
     """
     if name in _FIXED:
         return _FIXED[name]
@@ -118,9 +118,9 @@ def _positions(sizes: list[int | None]) -> Kind:
 
 
 def declared(space: str, given: list[Kind], named: dict[str | None, Kind]) -> Kind:
-    """Infer the type of an array that a kernel declares.
+    """Infer the kind of an array from its declaration in a kernel.
 
-    given, named: its arguments by position and by name.
+    given, named: the kinds of its positional and keyword arguments.
     """
     shape = given[0] if given else named.get("shape")
     dtype = given[1] if len(given) > 1 else named.get("dtype")
@@ -185,7 +185,7 @@ def of_python(owner: str, name: str, given: list[Kind]) -> Kind:
 
 
 def total(given: list[Kind]) -> Kind:
-    """Infer the result of `sum`, by a kernel's `+`."""
+    """Infer the result of `sum`, which adds as a kernel's `+` does."""
     parts = given[0].parts if isinstance(given[0], Tup) else ()
     found: Kind = given[1] if len(given) > 1 else num(INT64)
     if not isinstance(given[0], Tup):
@@ -245,7 +245,7 @@ def of_intrinsic(kind: Outside, given: list[Kind]) -> Kind:
 
 
 def element(kind: Kind) -> Kind:
-    """Infer the type of a `for` loop's variable from what it iterates over."""
+    """Infer the type of a `for` loop's variable from the kind of its iterable."""
     if isinstance(kind, Tup):
         return alike(kind.parts)
     if isinstance(kind, Each):
@@ -259,7 +259,7 @@ def element(kind: Kind) -> Kind:
 
 
 def unpacked(given: list[tuple[ast.expr, Kind]]) -> list[Kind]:
-    """Return the types of a call's arguments, with starred tuples unpacked."""
+    """Return the kinds of a call's arguments, with starred tuples unpacked."""
     return [
         part
         for node, kind in given

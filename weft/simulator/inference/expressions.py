@@ -1,7 +1,7 @@
 """The types of a kernel's expressions, recorded on its nodes.
 
-Each node gets `seen`, its kind, and `cast`: the type that its result is converted to at
-the end, None for most.
+Each node gets `seen`, its kind, and `cast`: the type to which its result is converted
+at the end, None for most.
 """
 
 import ast
@@ -81,7 +81,8 @@ def two(name: str, a: Kind, b: Kind, by: int | None = None) -> Kind:
 def _odd(name: str, *kinds: Kind) -> Kind:
     """Infer the result of an operator if an operand is not a number.
 
-    What Numba refuses is left to Python at run time, when the values are known.
+    An operation that Numba refuses is left to Python at run time, when the values are
+    known.
     """
     if None in kinds:
         return None
@@ -94,7 +95,7 @@ def _odd(name: str, *kinds: Kind) -> Kind:
 
 
 def _bound(name: str, a: Num, b: Num, by: int | None) -> int:
-    """Return the bits of the largest result of an integer operation; see `Num.most`."""
+    """Return a bound on an integer operation's result, in bits; see `Num.most`."""
     if name in ("add", "sub"):
         return max(a.most, b.most) + 1
     if name == "mul":
@@ -151,7 +152,7 @@ class Expressions:
     """Infers the kinds of expressions, given the kinds of the names in them."""
 
     def __init__(self, names: "Names", device: calls.Device, inner: Inside) -> None:
-        """Prepare. inner: infers a call of a function that is defined in this one."""
+        """Prepare. inner: infers a call of a function defined in the current one."""
         self.names = names
         self._device, self._inner = device, inner
 
@@ -302,7 +303,7 @@ class Expressions:
         return calls.element(kind)
 
     def _part(self, kind: Tup, index: ast.expr) -> Kind:
-        """Infer the type of one part of a tuple, or of a slice."""
+        """Infer the kind of a part or a slice of a tuple."""
         if isinstance(index, ast.Slice):
             ends = [index.lower, index.upper, index.step]
             found = [None if end is None else self.constant(end) for end in ends]
@@ -398,7 +399,7 @@ _TESTS = frozenset(["not_", "is_", "is_not", "contains", "s_", "s_not"])
 
 
 def _is_instance(given: list[Kind]) -> bool | None:
-    """Evaluate `isinstance` as Numba does at compile time, or return None."""
+    """Evaluate `isinstance` as Numba does at compile time; return None if it cannot."""
     if len(given) != 2 or given[0] in (None, NEVER, REFUSED):
         return None
     classes = given[1].parts if isinstance(given[1], Tup) else (given[1],)
@@ -430,7 +431,7 @@ def _converted(function: Conversion, given: list[Kind]) -> Kind:
 
 
 def _of_outside(function: Outside, given: list[Kind]) -> Kind:
-    """Infer the result of calling an outside value: an intrinsic, or a class."""
+    """Infer the result of calling a value from outside: an intrinsic, or a class."""
     value = function.value
     if registry.of(value) is not None:
         return calls.of_intrinsic(function, given)
@@ -467,7 +468,7 @@ def attribute(kind: Kind, name: str) -> Kind:
 
 
 def _of_number(kind: Num, name: str) -> Kind:
-    """Infer a number's attribute: a complex one's part, or `value` of an enum's."""
+    """Infer a number's attribute, such as `imag`, or the `value` of an enum member."""
     if name in ("real", "imag") and kind.number.kind == "c":
         return num(FLOAT64 if kind.number is COMPLEX128 else FLOAT32)
     if name == "conjugate":
@@ -511,7 +512,7 @@ def _of_array(kind: Arr, name: str) -> Kind:
 
 
 def _field_of(kind: Arr, name: str) -> Kind:
-    """Infer the kind of one field of all records of an array."""
+    """Infer the kind of the array formed by one field of all records in `kind`."""
     found = kind.record.field(name) if kind.record else REFUSED
     if isinstance(found, Arr):
         ndim = kind.ndim + found.ndim
@@ -541,15 +542,15 @@ def _indexed(kind: Arr, index: Sequence[Kind]) -> Kind:
 
 
 def _text(node: ast.expr) -> str:
-    """Return the string constant that an index is, or ""."""
+    """Return an index that is a string constant, or "" for any other index."""
     value = getattr(node, "value", None)
     return value if isinstance(value, str) else ""
 
 
 def settled(node: Any, kind: Kind) -> Kind:
-    """Return the type that a node computes over all iterations of a loop.
+    """Return the kind of a node's result over all iterations of a loop.
 
-    Numba repeats a loop's inference until its types are stable, and keeps what it has
+    Numba repeats a loop's inference until its types are stable, and keeps every type
     seen: a uint64 in the first iteration and an int64 in the next result in a float64.
     """
     earlier = getattr(node, "seen", None)
@@ -575,7 +576,7 @@ _COMPUTING = ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.IfExp, ast.AugAssign
 
 
 class Names:
-    """The kinds of a function's names at one point of it."""
+    """The kinds of a function's names at one point in the function."""
 
     def __init__(
         self,
@@ -584,7 +585,7 @@ class Names:
         fixed: dict[str, Any],
         outer: "Names | None",
     ) -> None:
-        """Prepare. fixed: local names that are assigned one number, once.
+        """Prepare. fixed: local names assigned exactly once, each with its number.
 
         outer: the names of the enclosing function, if there is one.
         """
@@ -611,7 +612,7 @@ class Names:
         return self._known[name]
 
     def __contains__(self, name: str) -> bool:
-        """Return whether a name is local here, or in an enclosing function."""
+        """Return whether a name is local to this function or to an enclosing one."""
         return name in self._local or (self._outer is not None and name in self._outer)
 
     def fixed(self, name: str) -> Any:
@@ -625,7 +626,7 @@ class Names:
         self.now[name] = kind
 
     def inner(self, node: ast.Lambda | ast.FunctionDef) -> Kind:
-        """Return the function that a `lambda` or a `def` in this one creates."""
+        """Return the kind of the function that an inner `lambda` or `def` creates."""
         if node not in self._inner:
             self._inner[node] = Inner(node, self)
         return self._inner[node]

@@ -1,4 +1,4 @@
-"""What is known of a value before a kernel runs: its type, as Numba infers it.
+"""What is known about a value before a kernel runs: its type, as Numba infers it.
 
 Every expression that a kernel evaluates has a kind. None means "not known", `REFUSED`
 that Numba has no type for it.
@@ -47,7 +47,7 @@ class Arr:
 
     `space` is its memory: "global", "shared", "local" or "constant", "" if that varies.
     The elements of a `packed` array are contiguous, row by row. An array that is not
-    `direct` has another order of elements than memory: `x.flat`.
+    `direct`, such as `x.flat`, orders its elements differently from memory.
     """
 
     number: Number | None
@@ -66,7 +66,7 @@ class Arr:
 
 @dataclass(frozen=True, slots=True)
 class Tup:
-    """A tuple, with the kinds of its parts, and their names if it is a named one."""
+    """A tuple, with the kinds of its parts, and their names if it is a named tuple."""
 
     parts: tuple["Kind", ...]
     names: tuple[str, ...] = ()
@@ -81,7 +81,7 @@ class Each:
 
 @dataclass(frozen=True, slots=True)
 class Vector:
-    """A vector type of `cuda`, such as `float32x4`, or a value of it."""
+    """A vector type of `cuda`, such as `float32x4`, or, if `made`, a value of it."""
 
     number: Number
     size: int
@@ -113,7 +113,7 @@ class Method:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outside:
-    """Anything else from outside the kernel, such as a device function."""
+    """Any other value from outside the kernel, such as a device function."""
 
     value: Any
 
@@ -128,7 +128,7 @@ class Outside:
 class Inner:
     """A function that a kernel defines: a `lambda`, or a `def` in it.
 
-    `of` infers the function that contains it, see `statements.Function`.
+    `of` holds the names of the function that contains it; see `expressions.Names`.
     """
 
     node: Any
@@ -176,7 +176,7 @@ def num(
     loaded: bool = False,
     natural: bool = False,
 ) -> Num:
-    """Return the kind of a number from its type, and `most` if it is known."""
+    """Return the kind of a number of type `number`. most: its bound, if known."""
     own = number.bits - (number.kind == "i")
     most = own if most is None else min(most, own)
     return Num(number, most, loaded, natural or number.kind == "u")
@@ -185,7 +185,7 @@ def num(
 def joined(a: Kind, b: Kind) -> Kind:
     """Return the kind of a variable that is an `a` on one path and a `b` on another.
 
-    If one of them is `None`, Numba's type is optional: the kind is the other's.
+    If one of them is `None`, Numba's type is optional; the kind here is the other's.
     """
     if a == b:
         return a
@@ -211,7 +211,7 @@ def joined(a: Kind, b: Kind) -> Kind:
 
 
 def _either(a: Arr, b: Arr) -> Kind:
-    """Return the kind of an array that is one of two."""
+    """Return the kind of an array that is either `a` or `b`."""
     space = a.space if a.space == b.space else ""
     packed = a.packed and b.packed
     a, b = (replace(x, space=space, packed=packed) for x in (a, b))
@@ -226,7 +226,7 @@ def all_joined(kinds: Iterable[Kind]) -> Kind:
 
 
 def cast_of(here: Kind, there: Kind) -> Cast | None:
-    """Return how to convert a value to the kind `there`, or None if it has it."""
+    """Return how to convert a value from `here` to `there`, or None if unnecessary."""
     if isinstance(here, Num) and isinstance(there, Num):
         return there.number if here.number is not there.number else None
     if isinstance(here, Tup) and isinstance(there, Tup):
@@ -244,14 +244,14 @@ def cast_of_any(kinds: Iterable[Kind], there: Kind) -> Cast | None:
 
 
 def _both(a: Cast | None, b: Cast | None) -> Cast | None:
-    """Combine two conversions to one kind, which convert different parts of a tuple."""
+    """Combine two conversions to the same kind, of different parts of a tuple."""
     if isinstance(a, tuple) and isinstance(b, tuple):
         return tuple(map(_both, a, b))
     return b if a is None else a
 
 
 def alike(kinds: Iterable[Kind]) -> Kind:
-    """Return the common kind of values that differ only in their bounds."""
+    """Return the common kind of values, which may differ only in their bounds."""
     found = list(kinds)
     whole = all_joined(found)
     if all(same_type(kind, whole) for kind in found):
@@ -297,7 +297,7 @@ def widened(kind: Kind, earlier: Kind) -> Kind:
 
 
 def of_integer(value: int) -> Num:
-    """Return the kind of a Python integer, its bound rounded up to one of a few.
+    """Return the kind of a Python integer, with its bound rounded up.
 
     An integer too large for an int64 is a uint64, as in Numba, which refuses larger
     ones.

@@ -97,7 +97,7 @@ def _by_name(value: Any) -> Kind:
 
 
 def _of_type(dtype: np.dtype[Any]) -> Conversion:
-    """Return the type of an array's elements; its fields are None if Numba has none."""
+    """Return the type of an array's elements, with None as fields if Numba has none."""
     number = of_dtype(dtype)
     record = None
     if number is None and dtype.names:
@@ -141,7 +141,7 @@ def of_cuda(name: str) -> Kind:
 
 
 def attribute(kind: Outside, name: str) -> Kind:
-    """Infer the kind of an attribute of a NumPy or Numba module, or of an enum."""
+    """Infer the kind of an attribute of a module, an enum, `np.finfo` or `np.iinfo`."""
     value = kind.value
     if isinstance(value, (ModuleType, enum.Enum, np.finfo, np.iinfo)) or (
         isinstance(value, type) and issubclass(value, enum.Enum)
@@ -157,7 +157,7 @@ def in_order(
 ) -> tuple[Kind, ...]:
     """Return the kinds of a device function's arguments, by position.
 
-    named: those that are passed by keyword.
+    named: the kinds of those that are passed by keyword.
     """
     inner = meaning.python_function(function)
     if inner is None or not named:

@@ -2,7 +2,7 @@
 
 Where two paths meet, a variable with different types on them gets the type that can
 hold both, as in Numba: it is converted at the end of a path. A statement marked for
-this has `casts`, a dict by the position of the conversion: "before", "body", "orelse".
+this has `casts`, a dict whose keys say where to convert: "before", "body", "orelse", …
 """
 
 import ast
@@ -44,7 +44,7 @@ _MOST_TURNS = 40  # passes over a loop until its variables' types are stable
 
 
 class Loop:
-    """The exits of a loop and its jumps to the next iteration, with the kinds there."""
+    """A loop's exits and jumps to the next iteration, with the names' kinds there."""
 
     def __init__(self) -> None:
         self.breaks: list[tuple[ast.stmt, Env]] = []
@@ -107,9 +107,10 @@ class Function:
     def _inner(
         self, function: Inner, given: tuple[Kind, ...], named: dict[str | None, Kind]
     ) -> tuple[int, Kind]:
-        """Infer a call of a function defined in this one: its form, and its result.
+        """Infer a call of an inner function: the index of its form, and its result.
 
-        The node gets a copy of itself for each combination of types: its `forms`.
+        The function's node gets a copy of itself for each combination of argument
+        types: its `forms`.
         """
         node = function.node
         names = [a.arg for a in (*node.args.posonlyargs, *node.args.args)]
@@ -186,9 +187,10 @@ class Function:
             self._expressions.kind(target.value)
 
     def _stored(self, target: ast.expr, kind: Kind) -> Number | None:
-        """Return the type to convert a value to before a store, or None.
+        """Return the type to which to convert a value before a store, or None.
 
-        NumPy converts too, except floats that no integer holds, and large integers.
+        NumPy's own conversion is right, except for floats beyond an integer's range,
+        and for large integers.
         """
         fields = ast.Subscript, ast.Attribute
         if not isinstance(target, fields) or not isinstance(kind, Num):
@@ -282,7 +284,7 @@ class Function:
             node.casts = {"orelse": left if before in after else {}}  # type: ignore[attr-defined]
 
     def _captured(self, pattern: ast.pattern, kind: Kind) -> None:
-        """Give the names in a pattern the kinds of what they capture."""
+        """Give the names in a pattern the kinds of the values they capture."""
         if isinstance(pattern, ast.MatchValue):
             self._expressions.kind(pattern.value)
         elif isinstance(pattern, ast.MatchAs):
@@ -378,7 +380,7 @@ def _as_function(node: ast.Lambda | ast.FunctionDef) -> ast.FunctionDef:
 
 
 def _own_nodes(definition: ast.FunctionDef) -> list[ast.AST]:
-    """Return the nodes of a function, without those of functions it defines."""
+    """Return the nodes of a function, except those in functions that it defines."""
     found: list[ast.AST] = [*definition.body]
     for node in found:
         if not isinstance(node, (ast.FunctionDef, ast.Lambda)):
@@ -387,7 +389,7 @@ def _own_nodes(definition: ast.FunctionDef) -> list[ast.AST]:
 
 
 def _fixed(nodes: list[ast.AST], stored: list[str], given: set[str]) -> dict[str, Any]:
-    """Return the names that are assigned exactly once, and then a number."""
+    """Return the names whose only assignment is of a number, with that number."""
     times = Counter(stored)
     return {
         node.targets[0].id: node.value.value
@@ -402,7 +404,7 @@ def _fixed(nodes: list[ast.AST], stored: list[str], given: set[str]) -> dict[str
 
 
 def _stored(nodes: list[ast.AST]) -> Iterator[str]:
-    """Yield the names that some nodes assign, once per assignment."""
+    """Yield the names to which `nodes` assign, once per assignment."""
     for node in nodes:
         if isinstance(node, ast.Name):
             if isinstance(node.ctx, ast.Store):
@@ -441,13 +443,13 @@ def _kind(value: Kind | Unset) -> Kind:
 
 
 def _wider(kind: Kind | Unset, earlier: Kind | Unset) -> Kind | Unset:
-    """See `widened`."""
+    """Apply `widened`, and keep an unset name unset."""
     wide = widened(_kind(kind), _kind(earlier))
     return Unset(wide) if isinstance(kind, Unset) else wide
 
 
 def _casts(env: Env, after: Env) -> Casts:
-    """Return the conversions to make at the end of a path."""
+    """Return the conversions from `env`, at the end of a path, to `after`."""
     found: Casts = {}
     for name, there in after.items():
         here = env.get(name)

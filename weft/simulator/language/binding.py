@@ -43,12 +43,12 @@ _MATHEMATICS = {name: Functions(name) for name in ("math", "cmath")}
 class Bound:
     """A kernel and the device functions it calls, bound to one simulated `cuda`.
 
-    `call` runs it, or returns its generator if it can wait; the values in `given` are
-    passed before its arguments. `lines` maps every code object of the learner's to its
-    source lines, by line number. `counting` holds the values of the names in `loops`
-    and `waiting`, `notes` those of the names that record accesses. `noted` maps each
-    number in these notes to its place and the arithmetic operations there; `accesses`
-    maps places in code to what is accessed there.
+    `call` runs the kernel, or returns its generator if it can wait; the values in
+    `given` are passed before its arguments. `lines` maps every code object of the
+    learner's to its source lines, by line number. `counting` holds the values of the
+    names in `loops` and `waiting`, `notes` those of the names that record accesses.
+    `noted` maps each number in these notes to its place and the number of arithmetic
+    operations there; `accesses` maps places in code to what is accessed there.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class Bound:
     def _rewritten(
         self, fn: types.FunctionType, given: tuple[Kind, ...], kernel: bool = False
     ) -> Rewritten | None:
-        """Return the function rewritten for such arguments, or None meanwhile."""
+        """Return `fn` rewritten for the kinds `given`; None while it is rewritten."""
         form = fn, given
         if form not in self._found:
             self._found[form] = None  # it may call itself
@@ -98,12 +98,12 @@ class Bound:
         return self._found[form]
 
     def _device(self, value: Any, given: tuple[Kind, ...]) -> Rewritten | None:
-        """Return a device function rewritten for these arguments, or None meanwhile."""
+        """Return a device function as `_rewritten` does; None for any other value."""
         inner = meaning.python_function(value)
         return None if inner is None else self._rewritten(inner, given)
 
     def _returned(self, value: Any, given: tuple[Kind, ...]) -> Kind:
-        """Infer the result of a device function for such arguments."""
+        """Infer the result of a device function for arguments of the kinds `given`."""
         inner = meaning.python_function(value)
         if inner is None:
             return REFUSED
@@ -141,7 +141,7 @@ class Bound:
         given: tuple[Kind, ...] = (),
         kernel: bool = False,
     ) -> types.FunctionType:
-        """Return the function as it runs here, and bind what it calls."""
+        """Return `fn` as it runs here, and bind the functions that it calls."""
         form = fn, given
         if form in self._done:
             return self._done[form]
@@ -188,7 +188,7 @@ class Bound:
         return bound.__code__
 
     def _noting_too(self, fn: types.FunctionType, given: tuple[Kind, ...]) -> Any:
-        """Return a device function for a caller that passes on `_passed`."""
+        """Return a device function for callers that pass the `_passed` arguments."""
         bound = self._bind(fn, given)
         if self._takes_notes(bound):
             return bound
@@ -196,7 +196,7 @@ class Bound:
         return lambda *args: bound(*args[more:])
 
     def _called_anyhow(self, bound: types.FunctionType) -> Any:
-        """Return a function for a caller that does not know what it calls."""
+        """Return a function for callers that do not pass the `_passed` arguments."""
         if not self._passed or not self._takes_notes(bound):
             return bound
         if self._noting is not Noting.NUMBERS:
@@ -214,7 +214,7 @@ class Bound:
         return fn.__code__.co_varnames[: len(passed)] == passed
 
     def _twin(self, name: str, value: Any) -> Any:
-        """Return what a kernel sees under a name, given the host's value."""
+        """Return the value that a kernel sees under a name, given the host's value."""
         if isinstance(value, types.ModuleType):
             module = self._module(value)
             if module is not None:

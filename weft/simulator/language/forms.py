@@ -1,4 +1,4 @@
-"""Functions that a kernel defines, in a form for the types of each call.
+"""Functions that a kernel defines, in one form for the types of each call.
 
 Inference leaves a copy of such a function for every combination of types in its calls:
 the `forms` of its node. A single form replaces the function. Several are replaced by a
@@ -11,7 +11,7 @@ from typing import Any
 
 
 def put_in(definition: ast.FunctionDef) -> None:
-    """Replace functions defined in one that has been inferred by their forms."""
+    """Replace the functions that an inferred function defines with their forms."""
     made = _PutIn()
     definition.body = [new for old in definition.body for new in made.several(old)]
 
@@ -55,7 +55,7 @@ class _PutIn(ast.NodeTransformer):
         return new
 
     def visit_Call(self, node: ast.Call) -> ast.Call:
-        """Select the form in a call of a function that has several."""
+        """Select the form to call, if the function called has several."""
         inner, form = getattr(node, "form", (None, 0))
         self.generic_visit(node)
         if inner is not None and len(inner.forms) > 1:

@@ -1,4 +1,4 @@
-"""Loops that count: their iterations, and those that all threads have to share.
+"""Loops that count their iterations, and those in which threads meet.
 
 `while test` becomes `while (step() or (yield)) and test`: at the end of its turn the
 thread lets others run. `for x in y` becomes `for x in loop(y)`, and `sum(y)` and other
@@ -28,7 +28,7 @@ _CONSUMERS = frozenset(["sum", "min", "max"])  # these use a whole iterable
 
 @dataclass(frozen=True)
 class Loop:
-    """A loop with a barrier in it: its function, and its first and last line.
+    """A loop with a barrier in it: its function, and its first and last lines.
 
     ends: whether it is a `for` loop.
     """
@@ -40,7 +40,7 @@ class Loop:
     ends: bool
 
     def has(self, place: Place) -> bool:
-        """Return whether a line is in the loop."""
+        """Return whether the line at `place` is in the loop."""
         at_home = (place.function, place.file) == (self.function, self.file)
         return at_home and self.first <= place.line <= self.last
 
@@ -49,9 +49,10 @@ known: list[Loop] = []  # loops by their numbers
 
 
 def mark(definition: ast.FunctionDef, fn: FunctionType, first: int) -> None:
-    """Number the loops of a function in which threads meet: their attribute `meets`.
+    """Number those loops of a function in which threads meet, in an attribute `meets`.
 
-    definition: with lines counted from 1. first: the line of the file where it begins.
+    definition: its source, with lines counted from 1. first: the line of the file where
+    it begins.
     """
     own = {n.id for n in nodes_of(definition) if _is_stored(n)}  # type: ignore[attr-defined]
     names = {name: v for name, v in names_of(fn).items() if name not in own}
@@ -71,7 +72,7 @@ def _is_stored(node: ast.AST) -> bool:
 
 
 def names_of(fn: FunctionType) -> dict[str, Any]:
-    """Return the values of a function's outside names: globals and closure."""
+    """Return the values of a function's names from outside: globals and closure."""
     cells = zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True)
     closure = {}
     for name, cell in cells:
@@ -106,7 +107,7 @@ def _has_barrier(value: Any, seen: set[FunctionType]) -> bool:
 
 
 class CountSteps(ast.NodeTransformer):
-    """Insert the counting into loops."""
+    """Inserts the counting of iterations into loops."""
 
     _counts = False
 
@@ -143,7 +144,7 @@ class CountSteps(ast.NodeTransformer):
         return node
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        """Count what a built-in function iterates over internally."""
+        """Count the iterations of a built-in function over its argument."""
         self.generic_visit(node)
         match node:
             case ast.Call(func=ast.Name(id=name), args=[ast.expr() as items]) if (

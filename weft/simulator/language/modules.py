@@ -1,4 +1,4 @@
-"""Modules and number types as a kernel sees them."""
+"""Number types as a kernel sees them."""
 
 from typing import Any
 

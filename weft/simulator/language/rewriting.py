@@ -34,12 +34,12 @@ class Rewritten:
     """A rewritten function's code, with what it refers to, and its source lines.
 
     `notes` are the places of its notes, numbered from `first`, each with the number of
-    arithmetic operations there. `helpers` are the values of the names that arithmetic
-    uses; `devices` are the names of device functions, each with the kinds of its
-    arguments. `returned` is the kind of its result. If it `waits`, it is a generator.
-    `accesses` maps a place in the source to what is accessed there. `spots` are those
-    of the notes that are numbers of elements. `given` lists what a kernel gets before
-    its arguments.
+    arithmetic operations there. `helpers` are the values of the names that its
+    arithmetic uses; `devices` are the names of device functions, each with the function
+    and the kinds of its arguments. `returned` is the kind of its result. If it `waits`,
+    it is a generator. `accesses` maps a place in the source to what is accessed there.
+    `spots` describes each note that is the number of an element, with None for the
+    others. `given` lists what a kernel gets before its arguments.
     """
 
     code: CodeType
@@ -90,11 +90,11 @@ def rewritten(
 ) -> Rewritten:
     """Rewrite `fn` with Numba's arithmetic, counted loops and, on request, notes.
 
-    given: the kinds of its arguments. scope: the values of its outside names. callees:
-    rewrites the functions that it calls, and infers their results. kernel: whether it
-    is a kernel, or else a device function. change: a further change to its source.
-    Raises `Fault` for what Numba refuses, and for a function without source, such as
-    one made by `exec`.
+    given: the kinds of its arguments. scope: the values of its names from outside.
+    callees: rewrite the functions that it calls, and infer their results. kernel:
+    whether it is a kernel, or else a device function. change: a further change to its
+    source. Raises `Fault` for what Numba refuses, and for a function without source,
+    such as one made by `exec`.
     """
     global _notes
     file = fn.__code__.co_filename  # two cells may have equal code
@@ -107,7 +107,7 @@ def rewritten(
 
 
 def _seen(fn: FunctionType, known: set[FunctionType]) -> tuple[Any, ...]:
-    """Return the outside values on which the rewriting of a function depends.
+    """Return the values from outside on which the rewriting of a function depends.
 
     Includes those of the device functions that it calls, except the `known` ones.
     """
@@ -127,7 +127,7 @@ def _seen(fn: FunctionType, known: set[FunctionType]) -> tuple[Any, ...]:
 
 
 def _stands_for(value: Any) -> Any:
-    """Return what distinguishes an outside value from others of its type."""
+    """Return what distinguishes a value from outside from others of its type."""
     if isinstance(value, (int, float, str, np.generic)):
         return value
     if isinstance(value, np.ndarray):
@@ -138,7 +138,7 @@ def _stands_for(value: Any) -> Any:
 
 
 class Same:
-    """Wraps a value; equal to another wrapper of the same object. Keeps it alive."""
+    """Wraps a value and keeps it alive; equals another wrapper of the same object."""
 
     __slots__ = ("_value",)
 
@@ -161,7 +161,7 @@ def _rewrite(
     kernel: bool,
     change: type[ast.NodeTransformer] | None,
 ) -> Rewritten:
-    """See `rewritten`."""
+    """Do the work of `rewritten`."""
     code, (device, returns) = fn.__code__, callees
 
     def waits(value: Any, args: tuple[Kind, ...]) -> bool | None:
@@ -246,9 +246,9 @@ def looked_at(
     scope: Scope,
     returns: Returned,
 ) -> tuple[ast.FunctionDef, Kind] | None:
-    """Return the source of `fn`, its nodes marked with their kinds, and its result.
+    """Return the tree of `fn`, with kinds marked on its nodes, and its result's kind.
 
-    None if there is no source. Lines are counted from the function's first.
+    Returns None if there is no source. Lines are counted from the function's first.
     """
     try:
         tree = FoldConstants().visit(ast.parse(textwrap.dedent(inspect.getsource(fn))))
@@ -266,7 +266,7 @@ def looked_at(
 
 
 def undecorate(definition: ast.FunctionDef) -> None:
-    """Remove what is evaluated when the function is defined."""
+    """Remove a function's decorators and annotations."""
     definition.decorator_list = []
     definition.returns = None
     for argument in nodes_of(definition.args):
@@ -286,7 +286,7 @@ def shift(module: ast.Module, lines: int, columns: int) -> None:
 
 
 def enclose(definition: ast.FunctionDef, free: tuple[str, ...]) -> ast.FunctionDef:
-    """Wrap `definition` so that its free variables are free again."""
+    """Wrap `definition` in a function with its free variables as parameters."""
     if not free:
         return definition
     outer = ast.parse(f"def __weft_scope__({', '.join(free)}): pass").body[0]
@@ -296,7 +296,7 @@ def enclose(definition: ast.FunctionDef, free: tuple[str, ...]) -> ast.FunctionD
 
 
 class FoldConstants(ast.NodeTransformer):
-    """Replaces an operation on literal numbers by its result, as Python's compiler.
+    """Replaces an operation on literal numbers with its result, as Python does.
 
     Numba sees only the result: `2**-24` is a float, although as an operation on two
     integers it would be 0. `1 << 63` is a uint64, and `~True` is -2.

@@ -90,7 +90,8 @@ def refuse(
 ) -> None:
     """Raise `Fault` for the first thing in a kernel that Numba does not compile.
 
-    definition: with lines counted from 1. first: the line of the file where it begins.
+    definition: its source, with lines counted from 1. first: the line of the file where
+    it begins.
     """
     local = {_stored(n) for n in nodes_of(definition)}
     local |= {a.arg for a in nodes_of(definition.args) if isinstance(a, ast.arg)}
@@ -142,7 +143,7 @@ def refuse(
 def refuse_code(code: CodeType, name: str, lines: dict[int, str]) -> None:
     """Raise `Fault` for what Numba refuses in code that has no definition to read.
 
-    That is a `lambda`, or a function made by `exec`. lines: its source, if known.
+    Such code is a `lambda`, or a function made by `exec`. lines: its source, if known.
     """
     for part in code_tree(code):
         line = part.co_firstlineno
@@ -178,7 +179,7 @@ _STEPS: dict[str, type[ast.AST]] = {
 
 
 def _stored(node: ast.AST) -> str:
-    """Return the name that a node assigns, or ''."""
+    """Return the name to which a node assigns, or ''."""
     stored = isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
     return node.id if stored and isinstance(node, ast.Name) else ""
 
@@ -186,8 +187,8 @@ def _stored(node: ast.AST) -> str:
 def _constant_lists(node: ast.AST) -> list[ast.AST]:
     """Return the lists in a node that Python compiles to tuples, and lists of targets.
 
-    Examples are `for k in [1, n]` and `k in [1, n]`: nothing changes these lists. Of
-    sets, only those of constants count.
+    Examples are `for k in [1, n]` and `k in [1, n]`: nothing changes these lists. A set
+    counts only if it consists of constants.
     """
     here: list[ast.AST] = []
     if isinstance(node, ast.For):
@@ -208,7 +209,7 @@ def _constant_lists(node: ast.AST) -> list[ast.AST]:
 
 
 class Refused:
-    """An outside value that a kernel names but cannot use: every use raises."""
+    """A value from outside that a kernel names but cannot use: every use raises."""
 
     def __init__(self, fault: Any, message: str, why: str) -> None:
         vars(self)["_weft"] = fault, message, why
@@ -229,7 +230,7 @@ class Refused:
 
 
 class RefusedImport(Refused):
-    """`__import__`, refused except for C code: NumPy imports as it raises some errors.
+    """`__import__`, refused except for C code: NumPy imports when raising some errors.
 
     C code uses the built-ins of its caller, here a kernel, and passes all five
     arguments (`PyImport_Import`).
@@ -240,7 +241,7 @@ class RefusedImport(Refused):
 
 
 def usable(value: Any) -> bool:
-    """Return whether a kernel may use an outside value as it is."""
+    """Return whether a kernel may use a value from outside it unchanged."""
     if isinstance(value, tuple) and not all(usable(part) for part in value):
         return False
     plain = bool, int, float, complex, str, bytes, tuple
@@ -270,7 +271,7 @@ def _package(value: Any) -> str:
 class OpenModule:
     """A module as a kernel sees it: only what Numba could compile.
 
-    twin: returns what the kernel finds under a name, given the module's value.
+    twin: returns the value that the kernel finds under a name, given the module's.
     """
 
     def __init__(
@@ -293,7 +294,7 @@ class OpenModule:
 
 
 def part_of(module: ModuleType, name: str, refuse: Callable[[str, str], Any]) -> Any:
-    """Return an attribute of a module for a kernel, which may not be another module.
+    """Return an attribute of a module for a kernel; a nested module is refused.
 
     refuse: raises for a value that a kernel cannot use. Raises AttributeError for a
     name that does not exist.
@@ -374,7 +375,7 @@ def described(name: str, value: Any) -> tuple[str, str]:
 
 
 def builtins_of_a_kernel(fault: Any) -> dict[str, Any]:
-    """Return the built-ins of a kernel: those of Numba, and the others as `Refused`."""
+    """Return a kernel's built-ins: those that Numba has, the others as `Refused`."""
     known, others = _builtins()
     found = dict(known)
     for name, refused in others.items():
@@ -435,7 +436,7 @@ class Printer:
 
 
 def without_source(name: str, kernel: bool) -> Fault:
-    """Return the fault of a function whose source cannot be read."""
+    """Return the fault for a function whose source cannot be read."""
     what = "kernel" if kernel else "device function"
     return Fault(
         "source",

@@ -3,7 +3,7 @@
 It knows what Python's compiler computes from numbers (`32 + 1`), names of integers and
 of tuples outside the kernel, their elements, and names inside the kernel for any of
 these. It does not compute with names: `N + 1` is refused. `tests/test_shapes.py`
-compares with Numba.
+compares these rules with Numba's.
 """
 
 import ast
@@ -32,9 +32,9 @@ def refuse_unknown(
 ) -> None:
     """Raise `Fault` for the first shape that Numba does not know.
 
-    definition: with lines counted from 1. first: the line of the file where it begins.
-    kernel: whether it is a kernel, whose arguments are not known; a device function's
-    may be.
+    definition: its source, with lines counted from 1. first: the line of the file where
+    it begins. kernel: whether it is a kernel, whose arguments are not known; a device
+    function's may be.
     """
     names = Names(definition, kernel)
     for node in nodes_of(definition):
@@ -83,7 +83,7 @@ class Names:
             self._note(node)
 
     def _note(self, node: ast.AST) -> None:
-        """Record the names that a node assigns, with the value, or None if unknown."""
+        """Record the names that a node sets, with their values, or None if unknown."""
         match node:
             case ast.Assign(targets=targets, value=value):
                 for target in targets:
@@ -142,9 +142,9 @@ class Names:
 
 
 def folded(node: ast.expr, slices: bool = False) -> bool:
-    """Return whether Python itself folds `node` to an integer or a tuple of them.
+    """Return whether Python itself folds `node` to an integer or a tuple of integers.
 
-    slices: accept a slice, as in an element's index.
+    slices: whether to accept a slice too, as in an index.
     """
     if isinstance(node, ast.Slice):
         ends = (node.lower, node.upper, node.step)

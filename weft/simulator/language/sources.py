@@ -18,7 +18,7 @@ class Source:
     """The source of a function.
 
     Lines of its `definition` are counted from 1; in the learner's file, the first of
-    its `lines` is line `first`. `indent` is what was removed from each of them. A
+    its `lines` is line `first`. `indent` is the number of columns removed from each. A
     `lambda` becomes a definition with a `return`, or None if its source is unknown.
     """
 
@@ -33,7 +33,7 @@ class Source:
     ) -> "Source":
         """Read the source of a function, and apply `change` to its tree.
 
-        Raises `Fault` if there is none, as for a function made by `exec`.
+        Raises `Fault` if there is no source, as for a function made by `exec`.
         """
         name, code = fn.__name__, fn.__code__
         try:
@@ -70,7 +70,7 @@ class Source:
         return line + down, end + down, start + self.indent, stop + self.indent
 
     def place(self, at: Position, file: str) -> Place:
-        """Return the place of an expression of the definition in its file."""
+        """Return the place in `file` of an expression in the definition."""
         line, end, start, stop = self.moved(at)
         full = self.lines.get(line, "")
         expression = ""
@@ -81,7 +81,7 @@ class Source:
 
 
 def defined(tree: ast.AST, name: str) -> ast.FunctionDef | None:
-    """Return the function of this name in a tree, or None."""
+    """Return the function called `name` in a tree, or None."""
     found = (n for n in nodes_of(tree) if isinstance(n, ast.FunctionDef))
     return next((n for n in found if n.name == name), None)
 
@@ -93,7 +93,7 @@ def from_lambda(tree: ast.AST, code: CodeType) -> ast.FunctionDef | None:
 
 
 def at_its_place(tree: ast.AST, code: CodeType) -> ast.FunctionDef | None:
-    """Find the lambda of `code` in the tree of a whole file, as a function."""
+    """Return the lambda of `code` in the tree of a file, as a function, or None."""
     places = {
         (line, column)
         for line, last, column, end in code.co_positions()
@@ -109,7 +109,7 @@ def at_its_place(tree: ast.AST, code: CodeType) -> ast.FunctionDef | None:
 
 
 def parsed(source: str) -> ast.AST:
-    """Parse a source; return an empty tree if it is not Python."""
+    """Parse `source`; return an empty tree if it is not Python."""
     try:
         return ast.parse(source)
     except SyntaxError:

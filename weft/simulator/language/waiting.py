@@ -10,7 +10,7 @@ the scheduler sends it the reply. What can wait is known when a function is rewr
 - Some, and the device functions that can wait, are generators themselves:
   `cuda.atomic.cas(x, i, 0, 1)` becomes `(yield from cuda.atomic.cas(x, i, 0, 1))`.
 - For a callee that is only known when the kernel runs, `f(x)` becomes
-  `(yield from follow(f(x)))`, which works for both, and for what cannot wait.
+  `(yield from follow(f(x)))`, which works whether or not `f` can wait.
 """
 
 import ast
@@ -87,8 +87,8 @@ Device = Callable[[Any, tuple[Kind, ...]], bool | None]
 def mark(definition: ast.FunctionDef, scope: dict[str, Any], device: Device) -> None:
     """Set the attribute `wait` of every call of a function that can wait.
 
-    The types of the function have been inferred. scope: the values of its outside
-    names.
+    The types of the function must have been inferred. scope: the values of its names
+    from outside.
     """
     local = _local(definition)
     names = Names(scope, local, {}, None)
@@ -105,7 +105,7 @@ def mark(definition: ast.FunctionDef, scope: dict[str, Any], device: Device) -> 
 
 
 def waits_in(code: CodeType, scope: dict[str, Any], device: Device) -> bool:
-    """Return whether something can wait in code that cannot be rewritten."""
+    """Return whether code that cannot be rewritten has a call that can wait."""
     names = {n for part in code_tree(code) for n in (*part.co_names, *part.co_freevars)}
     return bool(names & _ATTRIBUTES) or any(
         _of_kind(kind_of(scope[name]), device) is not Wait.NEVER
@@ -114,7 +114,7 @@ def waits_in(code: CodeType, scope: dict[str, Any], device: Device) -> bool:
 
 
 def _local(definition: ast.FunctionDef) -> set[str]:
-    """Return the names assigned in a function, or in one inside it."""
+    """Return the names assigned in a function, or in functions inside it."""
     found = set()
     for node in nodes_of(definition):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
@@ -134,7 +134,7 @@ def _is_path(node: ast.expr) -> bool:
 
 
 def _wait(node: ast.Call, kind: Kind, local: set[str], device: Device) -> Wait:
-    """Return how a call of something of this kind waits."""
+    """Return how a call can wait. kind: the kind of the function called."""
     if hasattr(node, "device"):
         return _of_device(device(*node.device))
     if kind is not None and not isinstance(kind, Special):

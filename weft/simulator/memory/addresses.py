@@ -38,7 +38,7 @@ class Addresses:
         memory: Memory,
         fresh: frozenset[str],
     ) -> tuple[int, int]:
-        """Number an array; return its number and the address of NumPy's address 0.
+        """Number an array; return its number and the offset to add to host addresses.
 
         fresh: the names of the host's arrays that hold nothing yet.
         """
@@ -62,7 +62,7 @@ class Addresses:
         return self._ids[key], base - low
 
     def field(self, array: int, dtype: np.dtype[Any]) -> int:
-        """Return a number for the fields with `dtype` of an array of records."""
+        """Return a number for the fields of type `dtype` in an array of records."""
         space, name = self.arrays[array]
         self.arrays.append((space, name))
         self.dtypes.append(dtype)
@@ -72,7 +72,7 @@ class Addresses:
         return len(self.arrays) - 1
 
     def retyped(self, array: int, dtype: np.dtype[Any]) -> int:
-        """Return a number for an array viewed as another type, by `view`."""
+        """Return the number of an array that `view` has given the type `dtype`."""
         if dtype == self.dtypes[array]:
             return array
         if (array, dtype) not in self._retyped:

@@ -60,8 +60,8 @@ class Memory:
 
     `name` is the kernel's name for it, `space` the memory it is in: 'global', 'shared',
     'local' or 'constant'. `site` is the call in the kernel that made it, None if the
-    host did. A `loose` array may not begin on a boundary of 16 bytes; a shared one has
-    an `alignment` in bytes, a multiple of 16.
+    host did. A `loose` array might not begin on a boundary of 16 bytes; a shared one
+    has an `alignment` in bytes, a multiple of 16.
     """
 
     name: str
@@ -75,7 +75,7 @@ class Memory:
 class Array:
     """A checked view of a NumPy array, of any number of dimensions.
 
-    `fault` raises a `Fault` at the place where the kernel is. `written`, if given, is a
+    `fault` raises a `Fault` at the kernel's current line. `written`, if given, is a
     Boolean array of the same shape in which every store leaves a mark.
     """
 
@@ -130,7 +130,7 @@ class Array:
 
     @property
     def _skipped(self) -> int:
-        """The number of elements of its memory before this view."""
+        """The number of elements before this view in its memory."""
         try:
             return self._before
         except AttributeError:
@@ -167,7 +167,7 @@ class Array:
         return found
 
     def _store(self, index: Any, value: Any) -> None:
-        """Store a value at a checked index, or raise the fault of the store."""
+        """Store a value at a checked index, or raise a fault if that fails."""
         if self._readonly:
             self._fault(*_constant(self._memory))
         if isinstance(value, Array):
@@ -264,7 +264,7 @@ class Array:
     # Methods that read every element: each thread that calls one reads the whole array.
 
     def _reduced(self, step: Callable[[Any, Any], Any], start: Any) -> Any:
-        """Fold the elements, from `start` on; integers are widened to 64 bits."""
+        """Fold the elements with `step`, from `start` on; widen integers to 64 bits."""
         number = of_dtype(self.dtype)
         give = cast_to(wide(number)) if number is not None else lambda value: value
         start = give(start)
@@ -394,7 +394,7 @@ def _constant(memory: Memory) -> Said:
 
 
 def nested(data: np.ndarray[Any, Any], readonly: bool) -> Any:
-    """Return an array in the form that is indexed one axis at a time: `view[i][j]`.
+    """Return an array in a form that is indexed one axis at a time: `view[i][j]`.
 
     Rows are memoryviews, which return plain numbers, round to float32, and refuse an
     index beyond their end, but not a negative one.
@@ -408,7 +408,7 @@ def nested(data: np.ndarray[Any, Any], readonly: bool) -> Any:
 
 
 class Numbers:
-    """Numbers that a memoryview does not support, such as those of half precision."""
+    """A row of numbers that a memoryview does not support, such as float16 values."""
 
     __slots__ = ("_data", "_readonly")
 
@@ -433,7 +433,7 @@ class Flat:
         self._array = array
 
     def _at(self, index: Any) -> Any:
-        """Convert a flat index to an index of the array, out of bounds if it was."""
+        """Convert a flat index to an index of the array, out of bounds if it is."""
         shape = self._array.shape
         if len(shape) == 1 or not 0 <= index < self._array.size:
             return index if len(shape) == 1 else (index, *[0] * (len(shape) - 1))
@@ -455,7 +455,7 @@ class Flat:
 class Record:
     """One element of an array of structures: `p[i].x` and `p[i]["x"]` are the same.
 
-    Reads and writes are of its fields: each is an array with its own strides.
+    Only its fields are read and written: each is in an array with its own strides.
     """
 
     __slots__ = ("_array", "_index")

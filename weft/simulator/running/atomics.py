@@ -37,8 +37,8 @@ def _operation(name: str, new: Callable[[Any, Any], Any]) -> Callable[..., Any]:
 class Atomic:
     """`cuda.atomic`: each call reads, changes and writes in one step, without a break.
 
-    It returns the old value. An operation before which other threads may run is a
-    generator.
+    Each call returns the old value. An operation before which other threads may run is
+    a generator.
     """
 
     def __init__(self, run: Launched) -> None:
@@ -52,7 +52,7 @@ class Atomic:
         value: Any,
         new: Callable[[Any, Any], Any],
     ) -> Any:
-        """Replace an element by `new(old, value)`. name: the operation's."""
+        """Replace an element with `new(old, value)`. name: the operation's name."""
         self._check(name, array)
         array._check(index, "atomically change")
         given = _as(array.dtype, value)
@@ -114,7 +114,7 @@ class Atomic:
 
 
 def _kinds(name: str, array: Array, index: Any, value: Any) -> frozenset[str]:
-    """Return the names by which the counters count an operation.
+    """Return the names under which the counters count an operation.
 
     See `Trace.atomics`.
     """

@@ -2,8 +2,8 @@
 
 The TMA and the tensor cores read and write memory while the thread that issued the
 operation goes on. Such an operation is ordered after what its thread knew when it
-began, and no thread is ordered after it until a wait says that it is done. A launch
-that is not traced records nothing: `trace.beside` does.
+began, and no thread is ordered after it until a wait says that it is done. In a traced
+launch, `trace.beside` records such operations; here, nothing is recorded.
 """
 
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ class Beside:
     """The operations that run alongside the threads of a launch."""
 
     def fork(self, thread: Thread, call: str, again: Any = None) -> Any:
-        """Begin an operation of `thread` by this call, and return a handle to it.
+        """Begin the operation that `thread` issues by `call`; return a handle to it.
 
         again: an earlier handle that can be reused if nothing has happened since.
         """
@@ -26,16 +26,17 @@ class Beside:
     def touch(
         self, one: Any, x: Any, spans: Spans, write: bool = False, late: bool = False
     ) -> None:
-        """Record that `one` reads (or writes) pieces of `x`: offset and size in bytes.
+        """Record that the operation `one` reads (or writes) pieces of `x`.
 
-        late: whether the access may last until now.
+        spans: the offset and size of each piece in bytes. late: whether the access may
+        last until now.
         """
 
     def passed(self, block: Block) -> None:
         """Record that all threads of `block` have met."""
 
     def join(self, thread: Thread, some: Iterable[Any]) -> None:
-        """Record that `thread` has waited until these operations are done."""
+        """Record that `thread` has waited until the operations `some` are done."""
 
     def note(
         self,
@@ -59,7 +60,7 @@ class Beside:
         """Make the current thread's stores visible to the TMA and wgmma."""
 
     def mismatch(self, one: Any, of: str, wanted: int, found: int) -> None:
-        """Record an operand loaded with another swizzle than its descriptor says."""
+        """Record that an operand's swizzle differs from the one in its descriptor."""
 
     def hold(
         self, thread: Thread, call: str, x: Any, nbytes: int, reads: bool, change: bool
@@ -70,10 +71,10 @@ class Beside:
         """
 
     def committed(self, thread: Thread, held: Iterable[Any]) -> None:
-        """Record that the products with these registers are now in a group."""
+        """Record that the products with the registers `held` are now in a group."""
 
     def landed(self, thread: Thread, held: Iterable[Any]) -> None:
-        """Record that `thread` has waited for the products with these registers."""
+        """Record that `thread` has waited for the products with registers `held`."""
 
     def waited(self, thread: Thread, n: int) -> None:
         """Record that `thread` has waited until all but its last n groups are done."""
@@ -82,4 +83,4 @@ class Beside:
         """Record that the lanes of each warp have executed an instruction as one."""
 
     def met(self, threads: list[Thread]) -> None:
-        """Record that threads have met at a barrier of a part of their block."""
+        """Record that `threads` have met at a barrier for part of their block."""

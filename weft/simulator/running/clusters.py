@@ -35,11 +35,11 @@ class Elsewhere:
 
     @property
     def address(self) -> int:
-        """Its address on the host."""
+        """The address of this place on the host."""
         return pointer(self.array._data) + self.offset
 
     def bytes(self, size: int) -> Any:
-        """Return the bytes from there on, `size` of them."""
+        """Return the `size` bytes that begin at this place."""
         held = self.array._data.reshape(-1).view(np.uint8)
         return held[self.offset : self.offset + size]
 
@@ -49,8 +49,8 @@ class Meeting:
     """The barrier of a cluster, where threads arrive and wait separately.
 
     passed: how many times it has been passed. came: the threads that have arrived
-    since, and what each passes on, None for nothing. known: what was passed on last
-    time. sites: where warps arrived or waited, by block, warp, operation and turn.
+    since, and what each passes on, None for nothing. known: what was passed on at the
+    last pass. sites: where warps arrived or waited, by block, warp, operation and turn.
     """
 
     number: int
@@ -85,7 +85,7 @@ class Clusters:
         self.meets = False  # whether a thread has reached the barrier of a cluster
 
     def begun(self, block: Block) -> None:
-        """Record that the threads of `block` begin."""
+        """Record that the threads of `block` have begun."""
         self._blocks[block.number] = block
 
     @property
@@ -153,7 +153,7 @@ class Clusters:
         return self._meetings.setdefault(number, Meeting(number))
 
     def _as_one(self, what: str, call: str, turn: int) -> Site:
-        """Return where the thread is; raise `Fault` if its warp was elsewhere."""
+        """Return the thread's instruction; raise `Fault` if its warp is at another."""
         thread, sites = self._run.current, self._meeting().sites
         here = kernel_site(self._run, sys._getframe(2))
         if sites.setdefault((thread.block, thread.warp, what, turn), here) != here:
@@ -166,9 +166,9 @@ class Clusters:
         return here
 
     def settle(self) -> list[Thread]:
-        """Let clusters pass whose threads have all arrived.
+        """Let each cluster pass whose threads have all arrived.
 
-        Returns the threads that were waiting for that in a `cluster_sync`.
+        Returns the threads that were waiting in a `cluster_sync`.
         """
         ready: list[Thread] = []
         for meeting in self._meetings.values():
@@ -224,14 +224,14 @@ class Clusters:
     def _element(
         self, call: str, verb: str, dtype: str, x: Any, i: Any, rank: Any
     ) -> tuple[Elsewhere, list[tuple[int, int]]]:
-        """Return where an element is, and its piece of the array there."""
+        """Return where an element is, and its offset and size in the array there."""
         there = self.at(call, x, i, int(rank))
         if x.dtype != np.dtype(dtype):
             raise TypeError(f"{call} {verb} {dtype}, and this is an array of {x.dtype}")
         return there, [(there.offset, x.dtype.itemsize)]
 
     def _held(self, there: Elsewhere, x: Any) -> Any:
-        """Return the element that is there, as an array of one."""
+        """Return the element at `there`, as an array of one element."""
         return there.bytes(x.dtype.itemsize).view(x.dtype)
 
     def arrive(self, call: str, bars: Any, i: Any, rank: Any) -> None:
@@ -293,7 +293,7 @@ class Clusters:
         )
 
     def _block(self, call: str, rank: int) -> Block:
-        """Return a block of the current cluster; raise `Fault` unless it runs."""
+        """Return a block of the current cluster; raise `Fault` unless it is running."""
         mine = self._run.current.block
         if not 0 <= rank < self.size:
             of = f"a cluster of {self.size}" if self.size > 1 else "no cluster"
@@ -319,7 +319,7 @@ class Clusters:
         return block
 
     def ranks(self, call: str, mask: int) -> list[int]:
-        """Return the blocks of a mask; raise `Fault` for a bit beyond the cluster.
+        """Return the blocks named by a mask; raise `Fault` for one beyond the cluster.
 
         PTX ISA, "cp.async.bulk.tensor": bit k of the mask stands for block k.
         """

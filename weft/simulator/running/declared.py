@@ -18,7 +18,7 @@ WHOLE = 1024  # bytes to which a block's shared memory is aligned
 
 
 class Shared:
-    """`cuda.shared`: one allocation per call site, types of arguments and block."""
+    """`cuda.shared`: one allocation per block, call site and types of arguments."""
 
     def __init__(self, run: Launched) -> None:
         self._run = run
@@ -39,7 +39,7 @@ class Shared:
         return arrays[site]
 
     def _dynamic(self, site: Site, kind: np.dtype[Any], known: int) -> Array:
-        """Return the launch's dynamic shared memory; all arrays share its bytes."""
+        """Return an array over the dynamic shared memory; all such arrays share it."""
         run = self._run
         size = run.dynamic_shared // kind.itemsize * kind.itemsize
         data = run.current.block.dynamic.view(np.uint8)[:size].view(kind)
@@ -73,7 +73,7 @@ def _too_much(static: int, dynamic: int) -> tuple[str, str]:
 
 
 class Local:
-    """`cuda.local`: an array of one thread."""
+    """`cuda.local`: an array private to one thread."""
 
     def __init__(self, run: Launched) -> None:
         self._run = run
@@ -124,7 +124,7 @@ def sizes_of(run: Launched, shape: Any, where: str) -> tuple[int, ...]:
 
 
 def constant(run: Launched, data: Any, name: str = "constant array") -> Array:
-    """Return an outside array as one that the kernel cannot change."""
+    """Return an array from outside as one that the kernel cannot change."""
     if isinstance(data, Array):
         return data  # it is one already
     memory = Memory(name, "constant", readonly=True)

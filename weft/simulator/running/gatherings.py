@@ -1,4 +1,4 @@
-"""Meeting points of part of a block: a warpgroup, the threads at a named barrier.
+"""Meeting points for part of a block: a warpgroup, or threads at a named barrier.
 
 PTX ISA, "wgmma.mma_async": all threads of a warpgroup execute the same instruction.
 "barrier": a numbered barrier counts the threads that arrive at it.
@@ -14,9 +14,10 @@ from weft.simulator.running.threads import Thread
 
 @dataclass(eq=False)
 class Gathering:
-    """Threads that wait for one another: the arguments they came with, by thread.
+    """Threads that wait for one another.
 
     wanted: how many have to come. whole: whether those are the threads of a warpgroup.
+    came: the threads that have come, each with the arguments it brought.
     """
 
     name: str
@@ -46,7 +47,7 @@ class GroupWait:
 
 
 class Gatherings:
-    """The gatherings of a launch that are not complete."""
+    """The incomplete gatherings of a launch."""
 
     def __init__(self, wait: Callable[[GroupWait], None]) -> None:
         self._wait = wait
@@ -55,7 +56,7 @@ class Gatherings:
     def come(
         self, key: Any, make: Callable[[], Gathering], thread: Thread, *given: Any
     ) -> Gathering:
-        """Register `thread` at the gathering with this key; make it if necessary."""
+        """Register `thread` at the gathering for `key`, which is made if necessary."""
         gathering = self._open.setdefault(key, make())
         gathering.came[thread] = given
         if gathering.done:

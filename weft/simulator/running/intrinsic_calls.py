@@ -21,7 +21,7 @@ from weft.wording import joined, several
 
 
 def first(operation: Operation, lane: int, given: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Take a lane's first step in an operation. Raises TypeError, for the learner."""
+    """Take a lane's first step in an operation; return its values. Raises TypeError."""
     assert operation.first is not None
     try:
         values: tuple[Any, ...] = operation.first(lane, *given)
@@ -39,9 +39,10 @@ def first(operation: Operation, lane: int, given: tuple[Any, ...]) -> tuple[Any,
 class Intrinsics:
     """The simulated form of each operation, in one launch.
 
-    Most are their twins. For others the launch is involved: it lets other threads see
-    relaxed accesses, keeps the asynchronous copies of each thread, and brings the lanes
-    of a collective operation together. An operation that waits is a generator.
+    Most are the operations' twins. In others the launch is involved: it lets other
+    threads see relaxed accesses, keeps the asynchronous copies of each thread, and
+    brings the lanes of a collective operation together. An operation that waits is a
+    generator.
     """
 
     def __init__(self, run: Launched) -> None:
@@ -53,7 +54,7 @@ class Intrinsics:
         self.works_beside = False  # whether operations have run alongside the threads
 
     def module(self) -> SimpleNamespace:
-        """Return the module `weft.intrinsics` as a kernel finds it."""
+        """Return the module `weft.intrinsics` as a kernel sees it."""
         known = registry.operations()
         return SimpleNamespace(**{one.name: self.form(one) for one in known})
 

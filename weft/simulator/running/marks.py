@@ -1,4 +1,4 @@
-"""Track which elements of an output were stored to by operations other than threads."""
+"""Mark the elements of an output to which operations, not threads, have stored."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ Array = np.ndarray[Any, Any]
 
 
 def mark(data: Array, marks: Array, part: Array) -> None:
-    """Mark the elements of `data` whose bytes are in `part`, of the same memory."""
+    """Mark the elements of `data` with bytes in `part`, a part of the same memory."""
     if not data.flags.c_contiguous:
         return
     grid = np.indices(part.shape).reshape(part.ndim, -1)

@@ -37,9 +37,9 @@ _CONDITIONS = PhaseWait, GroupWait, ClusterWait
 class Meetings:
     """Decides which threads need not wait any longer, and gives them their replies.
 
-    `met` is called with the threads that have synchronised, and 'warp', 'block',
-    'cluster' or 'grid'; `excused` with the lanes that have met while others of their
-    mask had ended. Raises `Fault` for threads that wait where they cannot meet.
+    `met` is called with the threads that have synchronised, and with 'warp', 'block',
+    'cluster' or 'grid'; `excused` with the lanes that have met while other lanes of
+    their mask had ended. Raises `Fault` for threads that wait where they cannot meet.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class Meetings:
         return ready
 
     def clusters(self, alive: list[Block], size: int) -> list[Thread]:
-        """Return the threads of clusters of `size` blocks that have met as a whole.
+        """Return the threads of clusters (of `size` blocks) that have met as a whole.
 
         PTX ISA, "barrier.cluster": a wait is for all threads of the cluster that have
         not exited, and with `.aligned` the threads of a warp execute it as one.
@@ -90,7 +90,7 @@ class Meetings:
     def whole_grid(self, alive: list[Block], threads: int) -> list[Thread]:
         """Return the launch's threads if all of them wait for the grid.
 
-        threads: their number. Raises `Fault` if some have ended.
+        threads: how many the launch has. Raises `Fault` if some have ended.
         """
         live = [t for b in alive for t in b.live]
         if len(live) < threads:
@@ -103,7 +103,7 @@ class Meetings:
     def _whole_block(
         self, live: list[Thread], first: Barrier, others: list[Thread]
     ) -> list[Thread]:
-        """Return all threads of a block if they have met, with replies.
+        """Give all threads of a block their replies, and return them, if they have met.
 
         Returns none at a barrier of the cluster or the grid, where other blocks meet,
         too.
@@ -150,9 +150,9 @@ class Meetings:
     def _complete(
         self, exchange: Exchange, mask: int, group: list[Thread], warp: list[Thread]
     ) -> bool:
-        """Return whether every lane that `group` waits for is here.
+        """Return whether every lane that `group` waits for has come or ended.
 
-        Raises `Fault` if some cannot come.
+        Raises `Fault` if a lane has ended that the operation needs.
         """
         if exchange is ACTIVE or len(group) == mask.bit_count():
             return True

@@ -30,11 +30,11 @@ _KERNEL = 2  # frames from `wait` up: its twin, the kernel
 class Mbarrier:
     """One mbarrier: `name`, the phase it is in, and what that still waits for.
 
-    phase: how many are complete. missing: arrivals still needed. nbytes: announced
-    bytes that have not arrived; negative if copies brought bytes that were not
-    announced. fenced: whether it is visible to copies. told: what the threads that
-    arrived have done, passed on when the phase is complete: `known`. cell: the bits of
-    its place in memory, which show that something has changed.
+    phase: how many phases are complete. missing: arrivals still needed. nbytes:
+    announced bytes that have not arrived; negative if copies brought bytes that were
+    not announced. fenced: whether it is visible to copies. told: what the threads that
+    arrived have done, which becomes part of `known` when the phase is complete. cell:
+    the bits of its place in memory, which show that something has changed.
     """
 
     name: str
@@ -62,7 +62,7 @@ class Mbarrier:
         self.cell[...] = self.phase << 40 | self.missing << 20 | self.nbytes & 0xFFFFF
 
     def complete(self, parity: int) -> bool:
-        """Return whether the phase with this parity is the one before the current."""
+        """Return whether the phase before the current one has this parity."""
         return self.phase % 2 != parity
 
 
@@ -83,7 +83,7 @@ class PhaseWait:
 class Copy:
     """A copy in flight.
 
-    note: identifies its beginning in the launch, see `Launched.copying`.
+    note: identifies its beginning in the launch; see `Launched.copying`.
     """
 
     to: np.ndarray[Any, Any]
@@ -118,7 +118,7 @@ class Phases:
         self._made.setdefault(self._run.current, []).append(made)
 
     def fence(self) -> None:
-        """Make the mbarriers that this thread has initialised visible to copies.
+        """Make mbarriers that the current thread has initialised visible to copies.
 
         PTX ISA, "membar/fence": `fence.mbarrier_init`, `fence.proxy.async`.
         """
@@ -131,7 +131,7 @@ class Phases:
         self.arrive_at(call, self._bar(call, bars, i), nbytes)
 
     def arrive_at(self, call: str, bar: Mbarrier, nbytes: Any = 0) -> None:
-        """Arrive at this mbarrier, which may be another block's."""
+        """Arrive at `bar`, which may be another block's."""
         if not 0 <= int(nbytes) <= MOST_BYTES:
             self._run.fault(
                 "mbarrier",
@@ -158,7 +158,7 @@ class Phases:
             bar.told.append(known)
 
     def wait(self, bars: Any, i: Any, parity: Any) -> Waiting:
-        """Wait until the phase of this parity is complete."""
+        """Wait until the phase with this parity is complete at `bars[i]`."""
         bar = self._bar("mbarrier_wait", bars, i)
         if int(parity) not in (0, 1):
             self._run.fault(
@@ -226,7 +226,7 @@ class Phases:
     def _read(
         self, x: Any, span: tuple[int, list[Any]], nbytes: int
     ) -> np.ndarray[Any, Any]:
-        """Read what a copy copies, as one access."""
+        """Read the source of a copy, as one access."""
         with self._run.specially(Special(size=nbytes)):
             return np.array([x[at] for at in span[1]], x.dtype)
 
@@ -253,7 +253,7 @@ class Phases:
     # Finding mbarriers
 
     def known(self, block: int, address: int) -> Mbarrier | None:
-        """Return the mbarrier at an address of the host, None if there is none."""
+        """Return the mbarrier at a host address, or None if there is none."""
         return self._bars.get((block, address))
 
     def _key(self, bars: Any, i: Any) -> tuple[int, int]:

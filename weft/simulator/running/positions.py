@@ -20,7 +20,7 @@ def upwards(frame: FrameType | None) -> Iterator[FrameType]:
 
 
 class Columns:
-    """The indices of a launch's threads, as a column for all those of a block."""
+    """The indices of a launch's threads, as one column for all threads of a block."""
 
     def __init__(self, grid: Dim3, block: Dim3) -> None:
         self._grid, self._block = grid, block
@@ -28,7 +28,7 @@ class Columns:
         self._own: dict[str, list[int]] = {}  # by axis: each thread's `threadIdx`
 
     def column(self, block: Dim3, what: str) -> Iterable[int]:
-        """Return each thread's "threadIdx_x", "grid_y", "laneid", ... in a block."""
+        """Return an index, such as "grid_y" or "laneid", of each thread in a block."""
         name, _, axis = what.partition("_")
         if name == "laneid":
             return [seat[2] for seat in self._seats]
@@ -48,8 +48,8 @@ class Columns:
 class Positions:
     """The source places of a launch's threads.
 
-    `kernel` is its name, `lines` are the source lines of every code object in it,
-    `accesses` maps places in them to what is accessed there.
+    `kernel` is the kernel's name, `lines` are the source lines of each code object in
+    it, and `accesses` maps places in them to what is accessed there.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class Positions:
         return frame.f_code, frame.f_lasti
 
     def party(self, thread: Thread) -> tuple[Any, ...]:
-        """Return the key that lanes must have in common to meet."""
+        """Return a key that must be the same for lanes to meet."""
         exchange, mask, _ = thread.waiting
         whole: bool = exchange.whole
         return exchange.name, mask, self.instruction(thread) if whole else None
@@ -104,7 +104,7 @@ class Positions:
     def fault(
         self, kind: str, message: str, why: str, places: list[Place], thread: Thread
     ) -> Fault:
-        """Make a fault of `thread`, with its index and its block's."""
+        """Make a fault of `thread`, with the indices of the thread and its block."""
         index = axes(thread.index, self.block)
         return Fault(
             kind, message, why, index, axes(thread.block.index, self.grid), places

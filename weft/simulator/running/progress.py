@@ -3,10 +3,10 @@
 A loop that never ends cannot be distinguished from one that has not ended yet, except
 in one case: if every thread of a launch comes to the same place with the same
 variables, and memory holds the same bytes, the same will happen for ever. That is
-checked first; it finds, after little work, a thread that waits for what no thread
-stores. Otherwise iterations are counted, for each thread separately: 1,024 threads may
-take 200 iterations each. To find out soon whether one of them ends, one thread runs
-ahead of the others. When it ends, the next one does.
+checked first; it finds, after little work, a thread that waits for a value that no
+thread stores. Otherwise iterations are counted, for each thread separately: 1,024
+threads may take 200 iterations each. To find out soon whether one of them ends, one
+thread runs ahead of the others. When it ends, the next one runs ahead.
 """
 
 from collections.abc import Iterable, Iterator
@@ -40,8 +40,8 @@ class Progress:
 
     Passing a barrier and ending a thread are progress. patience: how many iterations of
     `while` loops one thread may take without progress. most: how many iterations of all
-    loops the whole launch, or the whole check, may take. before: those of the check's
-    earlier launches, None outside a check.
+    loops the whole launch, or the whole check, may take. before: how many the check's
+    earlier launches took; None outside a check.
     """
 
     def __init__(self, patience: int, most: int, before: int | None = None) -> None:
@@ -81,7 +81,7 @@ class Progress:
     # Counting
 
     def turned(self, thread: Thread) -> str:
-        """Count a turn of TURN iterations; say why there should be no other, or ''."""
+        """Count a turn of TURN iterations; say why no other should follow, or ''."""
         self.spent += TURN
         if thread.news != self._news:
             thread.news, thread.since = self._news, 0
@@ -94,9 +94,10 @@ class Progress:
         return self._too_much()
 
     def polled(self) -> bool:
-        """Record that a thread re-read an unchanged value; return if others run now.
+        """Record a re-read of an unchanged value; return whether others run now.
 
-        If that has gone on for long, they run only after the thread's whole turn.
+        If the re-reading has gone on for long, they run only after the thread's whole
+        turn.
         """
         self._polls += 1
         return not self._weary
@@ -122,7 +123,7 @@ class Progress:
         return thread is self._scout and thread.since % AHEAD != 0
 
     def chosen(self, paused: list[Thread]) -> list[Thread]:
-        """Return which of the threads that could go on do so now."""
+        """Return those of the `paused` threads that go on now."""
         if self.spent - self._moved <= SUSPICIOUS or self.doubtful:
             return paused
         self._worried = True
@@ -144,11 +145,11 @@ class Progress:
 
     @property
     def doubtful(self) -> bool:
-        """Whether it is time to check if the launch is stuck."""
+        """Whether it is time to check whether the launch is stuck."""
         return self._vain > self._look
 
     def repeats(self, state: Iterable[Any]) -> bool:
-        """Return whether the state equals an earlier one.
+        """Return whether `state` equals an earlier state.
 
         Up to LOOKS states are kept; then the comparison starts afresh.
         """
@@ -165,7 +166,7 @@ class Progress:
 
 
 def in_vain(thread: Thread, how: str) -> str:
-    """Say that a thread repeats a loop. how: what no thread does, as "finishes"."""
+    """Say that a thread repeats a loop. how: what no thread does, say "finishes"."""
     return (
         f"the loop has run {thread.steps:,} times in this thread, and no thread {how}"
     )

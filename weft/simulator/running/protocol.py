@@ -17,7 +17,7 @@ Site = tuple[CodeType, int]  # an instruction: code, offset in bytes
 
 
 class Launched(Protocol):
-    """A launch, seen from inside: `Run` of the scheduler.
+    """A launch, seen from inside; the scheduler's `Run` implements it.
 
     Methods that make the current thread wait return at once. The thread then has to
     yield, and gets the reply.
@@ -32,16 +32,16 @@ class Launched(Protocol):
     where: Any  # `Positions`
 
     def fault(self, kind: str, message: str, why: str = "") -> NoReturn:
-        """Raise a `Fault` at the line where the current thread is."""
+        """Raise a `Fault` at the current thread's line."""
 
     def instruction(self, site: Site) -> Site:
-        """Return the instruction that `site` belongs to."""
+        """Return the instruction to which `site` belongs."""
 
     def declaration(self, site: Site) -> Site:
         """Return the one site of a shared array in all forms of a device function."""
 
     def name_of(self, site: Site, otherwise: str) -> str:
-        """Return the variable that the call at `site` is assigned to."""
+        """Return the variable assigned from the call at `site`, or `otherwise`."""
 
     def array(self, data: np.ndarray[Any, Any], memory: Memory) -> Array:
         """Return `data` as an array of the kernel."""
@@ -65,13 +65,13 @@ class Launched(Protocol):
         """Record a fence of the current thread, for its block or (`wide`) for all."""
 
     def phase(self, wait: Any) -> None:
-        """Wait until a phase of an mbarrier is complete: a `phases.PhaseWait`."""
+        """Wait until the phase of an mbarrier in `wait`, a `PhaseWait`, is complete."""
 
     def gather(self, wait: Any) -> None:
-        """Wait for others: a `gatherings.GroupWait`, a `clusters.ClusterWait`."""
+        """Wait until `wait`, a `GroupWait` or a `ClusterWait`, is done."""
 
     def stored(self, part: np.ndarray[Any, Any]) -> None:
-        """Record a store to part of global memory that no thread has made."""
+        """Record a store to `part`, in global memory, that no thread has made."""
 
     def released(self) -> Any:
         """Return what the current thread passes on with an arrival, or None."""
@@ -83,7 +83,7 @@ class Launched(Protocol):
         """Order `threads` after what `arrivals` pass on; return that, or None."""
 
     def acquired(self, known: Any) -> None:
-        """Order the current thread after what others have `released`."""
+        """Order the current thread after `known`, which others have `released`."""
 
     def past(self, bar: str, phase: int) -> None:
         """Record that the current thread has passed a wait, after `phase` phases."""

@@ -1,4 +1,4 @@
-"""Faults for what Python raises in a kernel, and for what a kernel returns."""
+"""Faults for exceptions raised in a kernel, and for a value that a kernel returns."""
 
 import dis
 import re
@@ -61,7 +61,7 @@ def raised(where: Positions, error: BaseException, thread: Thread) -> Fault:
 
 
 def of_single(error: Single) -> tuple[str, str]:
-    """Say what a kernel has given to `min`, `max` or `sum`, and what these take."""
+    """Say what a kernel passes to `min`, `max` or `sum`, and what it takes."""
     what = f"`{error.text}`, which " if error.text else "something that "
     what += f"has {error.ndim} dimensions" if error.ndim else "is one number"
     message = f"`{error.name}` is given {what}"
@@ -100,7 +100,7 @@ def refused_access(where: Positions, trace: dict[FrameType, int]) -> Said | None
 
 
 def steps(error: BaseException) -> dict[FrameType, int]:
-    """Return an exception's frames, outermost first, each with its instruction."""
+    """Return an exception's frames, outermost first, each with its bytecode offset."""
     found = {}
     trace = error.__traceback__
     while trace is not None:
@@ -110,7 +110,7 @@ def steps(error: BaseException) -> dict[FrameType, int]:
 
 
 def returned(where: Positions, code: CodeType, result: Any, thread: Thread) -> Fault:
-    """Return the fault for a kernel, with this code, that returns a value."""
+    """Return the fault for a kernel, with the code `code`, that returns `result`."""
     fault = where.fault(
         "exception",
         f"the kernel returns {getattr(result, 'item', lambda: result)()!r}",

@@ -1,8 +1,8 @@
-"""One simulated launch: its threads, which runs when, and what they wait for.
+"""One simulated launch: its threads, which of them runs when, and what they wait for.
 
 A CUDA thread is a generator, or a plain call in a kernel that never waits. It runs
-until it reaches a barrier, a warp operation or its end; then the next one runs, in the
-order of their numbers. The schedule is always the same, so a verdict never depends on
+until it reaches a barrier, a warp operation or its end; then the next one runs, in
+order of thread number. The schedule is always the same, so a verdict never depends on
 luck.
 """
 
@@ -100,13 +100,13 @@ def barriers(code: CodeType) -> dict[str, Barrier]:
 class Run:
     """A launch of `fn` over `grid` blocks of `block` threads.
 
-    `dynamic_shared` is in bytes. `bind` makes `fn` run here, `execute` runs it to its
-    end; both raise `Fault`. `patience` and `most` bound its loops, see `Progress`.
-    `backwards` begins with the last block, because nothing guarantees that block 0 is
-    first.
+    `dynamic_shared` is in bytes. `bind` prepares `fn` to run here, `execute` runs it to
+    its end; both raise `Fault`. `patience` and `most` bound its loops, see `Progress`.
+    With `backwards`, the last block is first, because nothing guarantees that block 0
+    is.
 
-    A launch that is traced overrides `array`, `notes` and the methods that are called
-    for events: `started`, `met`, `excused`, `fenced` and `specially`.
+    A traced launch overrides `array`, `notes` and the methods that are called for
+    events: `started`, `met`, `excused`, `fenced` and `specially`.
     """
 
     patience, most = 2_000_000, 300_000_000
@@ -121,7 +121,7 @@ class Run:
         dynamic_shared: int = 0,
         backwards: bool = False,
     ) -> None:
-        """Prepare a launch: `bind` and then `execute` it."""
+        """Prepare a launch; call `bind` and then `execute`."""
         self.grid, self.block = Dim3(*grid), Dim3(*block)
         self.dynamic_shared, self.backwards = dynamic_shared, backwards
         self.cluster = cluster_of(self.grid)
@@ -150,9 +150,9 @@ class Run:
         self._declared: dict[tuple[CodeType, int], tuple[CodeType, int]] = {}
 
     def bind(self, given: tuple[Kind, ...]) -> None:
-        """Bind the kernel to this launch, as a function that can run.
+        """Bind the kernel to this launch, as a function that can be called.
 
-        given: the kinds of its arguments.
+        given: the kinds of the kernel's arguments.
         """
         counting: dict[str, Any] = {
             STEP: self._step,
@@ -197,20 +197,17 @@ class Run:
         return Array(data, memory, self.fault, written)
 
     def fill(self, data: np.ndarray[Any, Any], space: str) -> None:
-        """Fill new memory with the poison of unwritten memory."""
+        """Fill new memory with the poison that marks unwritten memory."""
         poison(data, space)
 
     def specially(self, access: Special) -> AbstractContextManager[Any]:
-        """Mark accesses in a `with` block as other than plain loads and stores."""
+        """Mark accesses in a `with` block as `access` says, not as plain ones."""
         return _NOTHING
 
     # What a trace needs
 
     def notes(self) -> dict[str, Any]:
-        """Return the objects that a kernel's names for notes refer to.
-
-        See `noting_of`.
-        """
+        """Return, by name, what a kernel takes notes with; see `noting_of`."""
         return {}
 
     def calling(self, block: Block) -> Bound:
@@ -218,7 +215,10 @@ class Run:
         return self.bound
 
     def lists(self, block: Block, which: Any) -> Iterable[Any]:
-        """Return the lists with number `which` of `block`'s threads, or their NOTES."""
+        """Return, for each thread of `block`, what appends to its list `which`.
+
+        NOTES as `which` means all of a thread's lists.
+        """
         raise NotImplementedError
 
     def given_to(
@@ -242,7 +242,7 @@ class Run:
         return zip(*columns, strict=False) if columns else repeat(())
 
     def started(self, thread: Thread) -> None:
-        """Record that `thread` continues now."""
+        """Record that `thread` begins or continues now."""
 
     def met(self, threads: list[Thread], scope: str) -> None:
         """Record that `threads` have synchronised.
@@ -251,22 +251,22 @@ class Run:
         """
 
     def excused(self, threads: list[Thread]) -> None:
-        """Record that lanes have met although others of their mask had ended."""
+        """Record that lanes have met although other lanes of their mask had ended."""
 
     def fenced(self, wide: bool) -> None:
-        """Record a fence of the current thread, for its block or (`wide`) for all."""
+        """Record the current thread's fence, for its block or (`wide`) all blocks."""
 
     def released(self) -> Any:
-        """Return what the current thread passes on with an arrival, or None."""
+        """Return the knowledge that the current thread's arrival passes on, or None."""
 
     def arrival(self, thread: Thread) -> Any:
-        """Return what `thread` passes on at the barrier of its cluster, or None."""
+        """Return the knowledge that `thread` passes on to its cluster, or None."""
 
     def told(self, arrivals: list[Any], threads: list[Thread]) -> Any:
-        """Order `threads` after what `arrivals` pass on; return that, or None."""
+        """Order `threads` after `arrivals`; return the knowledge passed on, or None."""
 
     def acquired(self, known: Any) -> None:
-        """Order the current thread after what others have `released`."""
+        """Order the current thread after `known`, which others have `released`."""
 
     def past(self, bar: str, phase: int) -> None:
         """Record that the current thread has passed a wait, after `phase` phases."""
@@ -274,18 +274,19 @@ class Run:
     def copying(self, bar: str, phase: int, announced: bool) -> Any:
         """Record that the copy just begun signals `bar`, and return a note.
 
-        phase: the completed phases. announced: whether the phase waits for bytes.
+        phase: the number of completed phases. announced: whether the phase waits for
+        bytes.
         """
 
     def copied(self, note: Any) -> None:
         """Record that the copy with this note has arrived."""
 
     def elsewhere(self, block: Block) -> AbstractContextManager[Any]:
-        """Treat shared memory in a `with` block as another block's in the cluster."""
+        """Treat shared memory in a `with` block as `block`'s, in the same cluster."""
         return _NOTHING
 
     def name_of(self, site: tuple[CodeType, int], otherwise: str) -> str:
-        """Return the variable that the call at `site` is assigned to."""
+        """Return the variable the call at `site` is assigned to, or `otherwise`."""
         if site not in self._names:
             code, lasti = site
             text = place(code, lasti, self.lines.get(code, {})).text
@@ -310,7 +311,7 @@ class Run:
         return self._starts[key]
 
     def declaration(self, site: tuple[CodeType, int]) -> tuple[CodeType, int]:
-        """Return the one site of a shared array in all forms of a device function.
+        """Return one site for a shared array in all forms of a device function.
 
         Forms that are one function to Numba share their array; see `Bound`.
         """
@@ -372,7 +373,7 @@ class Run:
             self._advance(meetings, more=False)
 
     def _begin(self, block: Block, args: tuple[Any, ...]) -> None:
-        """Run new threads until they wait or end."""
+        """Run the threads of a new block until they wait or end."""
         bound, threads = self.calling(block), block.threads
         call, tells = bound.call, self._tells
         each = zip(threads, self.given_to(block, bound, args), strict=False)
@@ -397,7 +398,7 @@ class Run:
         self.progress.ended(0)
 
     def _resume(self, threads: list[Thread]) -> None:
-        """Run `threads`, each with its reply, until they wait or end."""
+        """Run `threads`, passing each its reply, until they wait or end."""
         tells = self._tells
         self._turns += len(threads)
         for thread in threads:
@@ -418,7 +419,7 @@ class Run:
                     self._hold(thread)
 
     def _hold(self, thread: Thread) -> None:
-        """Refuse the call of a warp operation by a lane that is not in its mask."""
+        """Raise `Fault` if a warp operation's mask does not name the calling lane."""
         exchange, mask, _ = thread.waiting
         if not mask >> thread.lane & 1:
             raise self.where.fault(
@@ -431,7 +432,7 @@ class Run:
             )
 
     def _ended(self, thread: Thread, result: Any) -> None:
-        """Record that `thread` has ended, and the kernel has returned `result`."""
+        """Record that `thread` has ended. Raises `Fault` if it returned a `result`."""
         thread.over, thread.generator = True, None
         self._ends = True
         self._iterations += thread.steps + thread.looped
@@ -442,7 +443,7 @@ class Run:
             raise returned(self.where, self._code, result, thread)
 
     def _stopped(self, error: BaseException) -> BaseException:
-        """Return the exception to raise for one raised in the current thread."""
+        """Return the exception to raise for `error`, raised in the current thread."""
         if isinstance(error, Fault):
             return error
         if isinstance(error, Exception) or deliberate(error):
@@ -452,8 +453,8 @@ class Run:
     def _advance(self, meetings: Meetings, more: bool) -> None:
         """Run the blocks that are alive until all of their threads wait or end.
 
-        more: whether blocks are still to come. If so, threads that spin or wait for the
-        whole grid are left waiting for those.
+        more: whether blocks are still to begin. If so, threads that spin or wait for
+        the whole grid are left waiting for these blocks.
         """
         spins, progress = 0, self.progress
         while True:
@@ -489,7 +490,7 @@ class Run:
             self._resume(ready)
 
     def _condemn(self, thread: Thread, how: str) -> None:
-        """Make `thread`, which repeats itself, fail where its loop begins again."""
+        """Make `thread`, which repeats itself, fail when its loop begins again."""
         if self._condemned is None:
             self._condemned = thread, in_vain(thread, how)
             thread.steps |= TURN - 1
@@ -503,12 +504,12 @@ class Run:
     # Waiting: these set what the thread waits for, and return; see `Launched`
 
     def barrier(self, name: str, frame: FrameType, value: bool = False) -> None:
-        """Wait until the whole block (or, for 'grid', the launch) is here."""
+        """Wait until the whole block (or, by `name`, cluster or grid) is here."""
         site = self.instruction((frame.f_code, frame.f_lasti))
         self.current.waiting = Barrier(name, value, site, self._path(frame.f_back))
 
     def _path(self, frame: FrameType | None) -> tuple[tuple[CodeType, int], ...]:
-        """Return the calls that led to a barrier in a device function."""
+        """Return the calls that led to a barrier in a device function, inner first."""
         path = []
         while frame is not None and frame.f_code is not _RESUMES:
             if frame.f_code in self.lines:
@@ -521,11 +522,11 @@ class Run:
         self.current.waiting = wait
 
     def gather(self, wait: GroupWait | ClusterWait) -> None:
-        """Wait until others of the block, or of the cluster, are here."""
+        """Wait until other threads of the block, or of the cluster, are here."""
         self.current.waiting = wait
 
     def stored(self, part: np.ndarray[Any, Any]) -> None:
-        """Mark what an operation alongside the threads has stored."""
+        """Mark `part` as written: an operation alongside the threads has stored it."""
         for data, marks in self.watched:
             if part.size and np.may_share_memory(data, part):
                 mark(data, marks, part)
@@ -535,9 +536,9 @@ class Run:
         self.current.waiting = PAUSE
 
     def polled(self, where: Any, found: bytes) -> bool:
-        """Pause the thread if it finds the same value in the same place as before.
+        """Pause the current thread if it finds the same value in the same place again.
 
-        Returns whether it waits.
+        Returns whether the thread waits.
         """
         again = self.current.polled == (where, found)
         self.current.polled = where, found
@@ -547,11 +548,11 @@ class Run:
         return waits
 
     def try_later(self) -> bool:
-        """Pause the thread before its first compare-and-swap or exchange.
+        """Pause the current thread before its first compare-and-swap or exchange.
 
-        Returns whether it waits. What it expects to find, or stores, comes from an
-        earlier read. So a kernel that does not try again after another thread
-        intervened loses an update here as well.
+        Returns whether the thread waits. The value that it expects to find, or stores,
+        comes from an earlier read. So a kernel that does not try again after another
+        thread intervened loses an update here as well.
         """
         first = not self.current.swapped
         if first:
@@ -560,10 +561,10 @@ class Run:
         return first
 
     def _follow(self, result: Any) -> Waiting:
-        """Return the result of calling an unknown function in a form to follow.
+        """Return `result`, of a call of an unknown function, as a generator to follow.
 
-        The result may be the generator of a function that waits, or the value of one
-        that does not, which may have asked to wait.
+        `result` is the generator of a function that waits, or the value of another
+        function, which may have set what the thread waits for.
         """
         return result if type(result) is GeneratorType else self._replied(result)
 
@@ -571,15 +572,15 @@ class Run:
         return result if self.current.waiting is None else (yield)
 
     def _step(self) -> Any:
-        """Count an iteration; return false if the thread waits, its turn being over."""
+        """Count an iteration; return false if the thread waits, as its turn is over."""
         thread = self.current
         thread.steps += 1
         return thread.steps % TURN or self._goes_on(thread)
 
     def _goes_on(self, thread: Thread) -> bool:
-        """End the thread's turn, unless it runs ahead; return whether it goes on.
+        """End a thread's turn, unless the thread runs ahead; return whether it goes on.
 
-        Raises `Fault` if it should not go on at all.
+        Raises `Fault` if the thread should not go on at all.
         """
         message = self.progress.turned(thread)
         if self._condemned is not None and thread is self._condemned[0]:
@@ -592,7 +593,7 @@ class Run:
         return False
 
     def _loop(self, items: Any) -> Any:
-        """Return a loop's iterable, counted."""
+        """Return a loop's iterable, whose iterations are counted."""
         kind = type(items)
         if kind is range or kind is tuple:
             try:
@@ -612,7 +613,7 @@ class Run:
         return self._counted(items, LONGEST_UNKNOWN)
 
     def _counted(self, items: Any, most: int) -> Iterator[Any]:
-        """Yield `items`, counted. most: iterations allowed in `for` loops."""
+        """Yield `items`, and count them. most: iterations allowed in `for` loops."""
         thread, count = self.current, 0
         try:
             for item in items:
@@ -626,7 +627,7 @@ class Run:
             thread.looped += count
 
     def _rounds_of(self) -> dict[int, int]:
-        """Return the current thread's iterations of loops with barriers.
+        """Return the current thread's number of iterations of each loop with a barrier.
 
         See `loops`.
         """
@@ -642,7 +643,7 @@ class Run:
             self._endless(message, "That is more than the simulator waits for.")
 
     def _endless(self, message: str, why: str) -> NoReturn:
-        """Raise `Fault` for a loop, or for the check that it is part of."""
+        """Raise `Fault` for an endless loop, or for a check that does too much work."""
         headline = ""
         if self.progress.exhausted:
             headline, why = TOO_MUCH
@@ -653,9 +654,9 @@ class Run:
     # Faults
 
     def fault(self, kind: str, message: str, why: str = "") -> NoReturn:
-        """Raise a `Fault` at the line where the current thread is.
+        """Raise a `Fault` at the current thread's line.
 
-        A line of a device function is followed by the calls that led there.
+        If that line is in a device function, the message adds the calls that led there.
         """
         places = self.where.places(upwards(sys._getframe(1)))
         raise self.where.fault(kind, message, why, places, self.current)

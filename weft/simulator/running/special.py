@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 @dataclass(slots=True)
 class Special:
-    """One operation that reads or writes in a particular way.
+    """An operation that accesses memory other than by a plain load or store.
 
-    An atomic operation has `kinds`, the names by which counters count it: see
+    `kinds` are the names under which an atomic operation is counted: see
     `Trace.atomics`. `relaxed` is 'load' for `peek` and 'store' for `poke`. An operation
     that moves `size` bytes at once touches several elements, and counts as one access
     to the first; `counted` says that it has been counted. `begins` marks an

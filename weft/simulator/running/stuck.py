@@ -25,7 +25,7 @@ MOST_RANGES = 4  # the most that a sentence names
 
 
 def deadlock(where: Positions, alive: list[Block], clusters: Clusters) -> Fault | None:
-    """Return a fault if a block can never go on, whatever other blocks do."""
+    """Return a fault if a block can never go on, whatever other blocks do, or None."""
     for block in sorted(alive, key=_behind):
         live = block.live
         stuck = [t for t in live if type(t.waiting) is tuple]
@@ -58,21 +58,21 @@ def deadlock(where: Positions, alive: list[Block], clusters: Clusters) -> Fault 
 
 
 def _behind(block: Block) -> tuple[bool, int]:
-    """Return a sort key: first the blocks whose mbarriers lack only bytes, by phase.
+    """Return a sort key: blocks whose mbarriers lack only bytes come first, by phase.
 
-    Others wait for them.
+    Other blocks may wait for these.
     """
     bars = [t.waiting.bar for t in block.live if type(t.waiting) is PhaseWait]
     return min(((bool(bar.missing), bar.phase) for bar in bars), default=(False, 0))
 
 
 def at_a_barrier_of(thread: Thread, *scopes: str) -> bool:
-    """Return whether a thread waits at a barrier of these: "cluster", "grid"."""
+    """Return whether a thread waits at a barrier of the `scopes`: "cluster", "grid"."""
     return isinstance(thread.waiting, Barrier) and thread.waiting.name in scopes
 
 
 def stuck_group(where: Positions, thread: Thread, block: Block) -> Fault:
-    """Return the fault of a wait at a named barrier, or with a warpgroup, for ever."""
+    """Return the fault for waiting for ever at a named barrier or for a warpgroup."""
     gathering: Gathering = thread.waiting.gathering
     came, wanted = len(gathering.came), gathering.wanted
     if not gathering.whole:
@@ -109,7 +109,7 @@ def stuck_group(where: Positions, thread: Thread, block: Block) -> Fault:
 
 
 def mixed_barriers(where: Positions, live: list[Thread]) -> Fault:
-    """Return the fault of a block that waits at two barriers, or came by two calls."""
+    """Return the fault for threads at two barriers, or at one reached by two calls."""
     first = live[0]
     other = next(t for t in live if t.waiting.at != first.waiting.at)
     here = [t for t in live if t.waiting.at == first.waiting.at]
@@ -137,12 +137,12 @@ def mixed_barriers(where: Positions, live: list[Thread]) -> Fault:
 
 
 def branch(stop: list[Place], other: list[Place]) -> Place:
-    """Return the outermost call of `stop` that is not a call of `other`."""
+    """Return the outermost call in `stop` that is not in `other`."""
     return next((p for p in reversed(stop) if p not in other), stop[-1])
 
 
 def other_rounds(where: Positions, live: list[Thread]) -> Fault | None:
-    """Return the fault of threads that wait at one barrier in different iterations."""
+    """Return the fault for threads that wait at one barrier in different iterations."""
     first = live[0]
     stop = where.stop(first)
     for number, loop in enumerate(loops.known):
@@ -169,7 +169,7 @@ def other_rounds(where: Positions, live: list[Thread]) -> Fault | None:
 
 
 def gone_from_the_grid(where: Positions, live: list[Thread], gone: int) -> Fault:
-    """Return the fault of threads that wait for the grid after `gone` have returned."""
+    """Return the fault for threads that wait for the grid after `gone` returned."""
     return where.fault(
         "barrier",
         f"{gone} of the launch's threads have returned before the grid's "
@@ -182,7 +182,7 @@ def gone_from_the_grid(where: Positions, live: list[Thread], gone: int) -> Fault
 
 
 def absent_lane(where: Positions, group: list[Thread], absent: AbsentLane) -> Fault:
-    """Return the fault of a warp operation that reads from a lane not taking part."""
+    """Return the fault for a warp operation that reads from a lane not taking part."""
     reader = next(t for t in group if t.lane == absent.lane)
     exchange, mask, _ = reader.waiting
     site = where.instruction(reader)
@@ -213,7 +213,7 @@ def absent_lane(where: Positions, group: list[Thread], absent: AbsentLane) -> Fa
 def met_apart(
     where: Positions, exchange: Exchange, group: list[Thread]
 ) -> Fault | None:
-    """Return the fault of lanes that meet in a warp operation from two lines."""
+    """Return the fault for lanes that meet in warp operations on different lines."""
     stops: dict[tuple[Place, ...], list[Thread]] = {}
     for thread in group:
         stops.setdefault(tuple(where.stop(thread)), []).append(thread)
@@ -247,7 +247,7 @@ def lanes(threads: list[Thread]) -> str:
 def incomplete_warp(
     where: Positions, group: list[Thread], absent: set[int], warp: list[Thread]
 ) -> Fault:
-    """Return the fault of an operation of the whole warp whose lanes never all come."""
+    """Return the fault for a whole-warp operation to which some lanes never come."""
     first, lanes = group[0], sorted(absent)
     several = "s" * (len(lanes) > 1)
     if lanes[-1] < len(warp):
@@ -265,13 +265,13 @@ def incomplete_warp(
 
 
 def refused_exchange(where: Positions, thread: Thread, error: Exception) -> Fault:
-    """Return the fault of a warp operation with unsuitable arguments."""
+    """Return the fault for a warp operation with unsuitable arguments."""
     name = thread.waiting[0].name
     return where.fault("type", f"{name}: {error}", "", where.stop(thread), thread)
 
 
 def stuck_warp(where: Positions, thread: Thread, block: Block) -> Fault:
-    """Return the fault of a thread that waits for lanes that never come."""
+    """Return the fault for a thread that waits for lanes that never come."""
     exchange, mask, _ = thread.waiting
     party = where.party(thread)
     warp = block.warps[thread.warp]
@@ -301,9 +301,10 @@ def stuck_warp(where: Positions, thread: Thread, block: Block) -> Fault:
 
 
 def stuck_phase(where: Positions, waiting: list[Thread], live: list[Thread]) -> Fault:
-    """Return the fault of threads that wait for mbarrier phases that never complete.
+    """Return the fault for threads that wait for mbarrier phases that never complete.
 
-    It is about the mbarrier in the earliest phase: others may only wait because of it.
+    The fault is about the mbarrier in the earliest phase: the others may only wait
+    because of that one.
     """
     thread = min(waiting, key=lambda t: t.waiting.bar.phase)
     wait: PhaseWait = thread.waiting
@@ -342,7 +343,7 @@ def stuck_phase(where: Positions, waiting: list[Thread], live: list[Thread]) -> 
 
 
 def stuck_cluster(where: Positions, thread: Thread, absent: list[Thread]) -> Fault:
-    """Return the fault of a wait at the barrier of a cluster, for ever."""
+    """Return the fault for waiting for ever at the barrier of a cluster."""
     places, missing = where.stop(thread), "others"
     if absent:
         other = absent[0]

@@ -5,10 +5,11 @@ mbarrier, even where it is filled with zeros; a store belongs to the bulk group 
 thread. "cp.async.bulk.wait_group": with `.read` it waits until shared memory has been
 read, without it until the writes have been made.
 
-A load arrives as late as it can; a store reads and writes as late as it can.
+Here, a load arrives, and a store reads and writes, as late as possible.
 
-The manual does not say where a box may begin. An H200 refuses other columns as illegal
-instructions: `verification/hopper_rules.nvidia-h200.json`.
+The manual does not say at which columns a box may begin. An H200 refuses any that are
+not at a multiple of 16 bytes, with the error `illegal instruction`:
+`verification/hopper_rules.nvidia-h200.json`.
 """
 
 import sys
@@ -49,7 +50,7 @@ class Store:
     values: Bytes | None = None
 
     def read(self) -> None:
-        """Read the box from shared memory, in the order of the matrix."""
+        """Read the box from shared memory into `values`, in the order of the matrix."""
         boxes, first = self.boxes, self.at - self.window.start
         held = self.window.data[first : first + boxes.nbytes].reshape(-1, 16)
         rows = held[boxes.places(self.at) // 16]
@@ -69,7 +70,7 @@ class TensorCopies:
     # Tensor maps
 
     def _boxes(self, call: str, tensor_map: Any, axes: int) -> tuple[Boxes, Any]:
-        """Return the contents of a tensor map, and the matrix as a kernel's array."""
+        """Return what a tensor map describes, and the matrix as a kernel's array."""
         given = getattr(tensor_map, "_data", None)
         boxes = None if given is None else decoded(given)
         if boxes is None:
@@ -95,7 +96,7 @@ class TensorCopies:
         return boxes, self._matrices[boxes]
 
     def fence(self, tensor_map: Any) -> None:
-        """Check the argument only: all threads see what the host wrote before."""
+        """Check the argument only: here, all threads see what the host has written."""
         given = getattr(tensor_map, "_data", None)
         if given is None or decoded(given) is None:
             self._run.fault("tensor-map", "`fence_tensor_map`: this is no tensor map")
@@ -103,7 +104,7 @@ class TensorCopies:
     # Loads
 
     def load(self, call: str, axes: int, tile: Any, i: Any, *given: Any) -> None:
-        """Start to load a box. given: the map, its corner, the mbarrier."""
+        """Start to load a box. given: the map, the box's corner, the mbarrier."""
         tensor_map, *at, bars, s = given
         boxes, x = self._boxes(call, tensor_map, axes)
         bar = self._phases.bar_of(call, bars, s)
@@ -168,7 +169,10 @@ class TensorCopies:
         self._phases.start(held, values.reshape(-1), bar)
 
     def _place(self, call: str, tile: Any, i: Any, boxes: Boxes) -> tuple[Window, int]:
-        """Return where in shared memory a box is; raise `Fault` if it cannot be."""
+        """Return the window and the address of a box in shared memory.
+
+        Raises TypeError, Misaligned or `Fault` if a box cannot be there.
+        """
         if not is_shared(tile):
             raise TypeError(
                 f"`{call}`: a box is in shared memory; `{_name(tile)}` is not"
@@ -221,15 +225,16 @@ class TensorCopies:
         self._unstored.append(one)
 
     def commit(self) -> None:
-        """Make a group of the stores of this thread since the last group."""
+        """Make a group of the current thread's stores since its last group."""
         thread = self._run.current
         groups = self._groups.setdefault(thread, [])
         groups.append(self._started.pop(thread, []))
 
     def wait(self, n: Any, stored: bool) -> None:
-        """Wait for all groups of this thread but the last n.
+        """Wait for all groups of the current thread but the last `n`.
 
-        stored: whether to wait until they are in global memory, rather than only read.
+        stored: whether to wait until their boxes are in global memory, rather than only
+        read from shared memory.
         """
         thread = self._run.current
         groups = self._groups.get(thread, [])
@@ -263,7 +268,7 @@ class TensorCopies:
         return True
 
     def ended(self, thread: Thread) -> None:
-        """Record a thread's end. Raises `Fault` if its stores still read memory."""
+        """Record a thread's end. Raises `Fault` if boxes that it stores are unread."""
         if thread not in self._started and thread not in self._groups:
             return
         groups = self._groups.pop(thread, [])
@@ -294,7 +299,7 @@ class TensorCopies:
 
 
 def _first(x: Any) -> tuple[int, ...]:
-    """Return the index of the first element."""
+    """Return the index of the first element of `x`."""
     return (0,) * int(x.ndim)
 
 
@@ -303,9 +308,9 @@ def _name(x: Any) -> str:
 
 
 def _corner(call: str, boxes: Boxes, at: list[Any]) -> Corner:
-    """Return the first element of a box, the outermost axis first.
+    """Return the index of a box's first element, the outermost axis first.
 
-    at: the position, column first. Raises Misaligned for a column that is not at a
+    at: the same index, column first. Raises Misaligned for a column that is not at a
     multiple of 16 bytes.
     """
     corner = tuple(int(k) for k in reversed(at))
@@ -322,7 +327,7 @@ def _corner(call: str, boxes: Boxes, at: list[Any]) -> Corner:
 
 
 def _offset(one: Store) -> list[tuple[int, int]]:
-    """Return the box as an offset and a size in its window's array."""
+    """Return a store's box as an offset and a size, in bytes, in its window's array."""
     return [(one.at - one.window.begins, one.boxes.nbytes)]
 
 
@@ -349,7 +354,7 @@ def _rows(x: Any, boxes: Boxes, corner: Corner) -> list[tuple[int, int]]:
 
 
 def clear(tile: Any, held: Bytes) -> None:
-    """Poison the destination of a copy."""
+    """Poison `held`, the destination of a copy in `tile`."""
     size = tile.dtype.itemsize
     whole = held[: held.size // size * size]
     nothing = np.empty(1, tile.dtype)

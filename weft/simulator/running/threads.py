@@ -10,14 +10,14 @@ import numpy as np
 from weft.simulator.limits import WARP, Dim3
 from weft.simulator.memory.arrays import Array
 
-NO_ROUNDS: dict[int, int] = {}  # for a thread that has not been in such a loop
+NO_ROUNDS: dict[int, int] = {}  # for a thread that has begun no loop with a barrier
 
 
 @dataclass(slots=True, eq=False)
 class Barrier:
-    """A wait at a block-wide or grid-wide barrier; equal threads share one.
+    """A wait at a barrier of a block, cluster or grid; threads there may share it.
 
-    path: the calls that led there. loops: whether loops may be around it.
+    path: the calls that led there. loops: whether the barrier may be in a loop.
     """
 
     name: str
@@ -36,7 +36,7 @@ Seat = tuple[Dim3, int, int, int]  # a thread's index, its number, lane and warp
 
 
 def seats(size: Dim3) -> list[Seat]:
-    """Return the positions in a block of this size, by thread number."""
+    """Return the seats of a block of this size, in order of thread number."""
     indices = product(range(size.z), range(size.y), range(size.x))
     return [
         (Dim3(x, y, z), number, number % WARP, number // WARP)
@@ -48,11 +48,11 @@ class Thread:
     """One CUDA thread. `waiting` is what it waits for; None while it can run.
 
     `generator` runs it, and is sent the `reply` that it waits for; a thread that never
-    waits has none. `steps` are the iterations of its `while` loops, `since` those since
-    it last saw progress (`news`), `looped` those of its `for` loops. `rounds` counts,
-    for each loop with a barrier in it, the iterations that have begun. `iteration` is
-    the current one of calls that touch memory, where lanes may be out of step; see
-    `translation.iterations`.
+    waits has none. `steps` counts the iterations of its `while` loops, `since` those
+    since it last saw progress (`news`), `looped` those of its `for` loops. `rounds`
+    counts, for each loop with a barrier in it, the iterations that have begun.
+    `iteration` is the iteration in which calls now touch memory, where lanes may be out
+    of step; see `translation.iterations`.
     """
 
     generator: Any = None
@@ -70,7 +70,7 @@ class Thread:
 
     @property
     def frames(self) -> list[FrameType]:
-        """The frame in which it waits, and those of its callers, innermost first."""
+        """The frame in which the thread waits, and its callers', innermost first."""
         frames: list[FrameType] = []
         inner = self.generator
         while isinstance(inner, GeneratorType) and inner.gi_frame is not None:
@@ -117,7 +117,7 @@ class Block:
 
 
 class Pause:
-    """The wait of a thread that is able to run, once its turn is over."""
+    """The wait of a thread that is able to run, but whose turn is over."""
 
 
 PAUSE = Pause()

@@ -6,13 +6,13 @@ proxy; "wgmma.fence" orders registers that other instructions have written befor
 "wgmma.wait_group" waits for all groups but the last n. Until then the sums must not be
 used, and what the product reads must not change.
 
-`.sync.aligned`: the lanes of a warp execute a product together. So all that they have
-read before is read, and one of them may announce that for all. The instruction does not
+`.sync.aligned`: the lanes of a warp execute a product together. So all their earlier
+reads are complete, and one lane may announce that for all. The instruction does not
 wait for other warps. But it is one operation of the warpgroup: once one thread has
-waited for it, all that it reads is read. CUTLASS relies on this: its warpgroups arrive
-once per stage.
+waited for the product, all that the product reads has been read. CUTLASS relies on
+this: its warpgroups arrive once per stage.
 
-A product is computed as late as it can be: when the first thread of its warpgroup has
+A product is computed as late as possible: when the first thread of its warpgroup has
 waited for it. Until a thread has waited, its sums are poison.
 """
 
@@ -54,7 +54,7 @@ FEWEST, MOST = 24, 256  # registers per thread that setmaxnreg accepts
 
 @dataclass(frozen=True)
 class Given:
-    """The arguments of one thread to a product. left: a descriptor, or an array."""
+    """One thread's arguments to a product. left: a descriptor, or a local array."""
 
     acc: Any
     n: int
@@ -66,7 +66,7 @@ class Given:
 
 @dataclass(frozen=True, eq=False)
 class Product:
-    """One product of a warpgroup: what its threads passed, in their order."""
+    """One product of a warpgroup: the arguments of its threads, in order."""
 
     call: str
     form: Format
@@ -88,7 +88,7 @@ class Reader:
     parts: list[tuple[Window, Numbers]] = field(default_factory=list)
 
     def pieces(self) -> Iterator[tuple[Any, list[tuple[int, int]]]]:
-        """Yield each array that it reads, and its pieces: offset and size in bytes."""
+        """Yield each array the warp reads, and its pieces: offset and size in bytes."""
         for window in {id(window): window for window, _ in self.parts}.values():
             some = [at.reshape(-1) for held, at in self.parts if held is window]
             found = spans(np.concatenate(some))
@@ -99,8 +99,9 @@ class Reader:
 class Batch:
     """A group of products.
 
-    keys: the arrays of each thread's sums, by their addresses; held: their handles in
-    the trace. readers: those of each warp. landed: how many threads have waited for it.
+    keys: the arrays of each thread's sums, by address; held: the handles of each
+    thread's registers in the trace. readers: those of each warp. landed: how many
+    threads have waited for the group.
     """
 
     products: list[Product] = field(default_factory=list)
@@ -126,7 +127,7 @@ class Batch:
 
 @dataclass(eq=False)
 class Warpgroup:
-    """Four warps of a block, and their products that are not complete.
+    """Four warps of a block, and their groups of products.
 
     open: the group that is being made. commits: how many groups each thread has made;
     landed: how many of them it has waited for.
@@ -170,7 +171,7 @@ class Warpgroups:
         self._fences[thread] = self._fences.get(thread, 0) + 1
 
     def commit(self) -> None:
-        """Make a group of the products since the last; only the first thread does."""
+        """Make a group of the products since the last; only the first caller does."""
         thread = self._run.current
         group = self._group("wgmma_commit")
         group.commits[thread] = count = group.commits.get(thread, 0) + 1
@@ -189,7 +190,7 @@ class Warpgroups:
                 self._run.beside.touch(reader.one, tile, pieces, late=late)
 
     def wait(self, n: Any) -> None:
-        """Wait until all groups but the last n are done, and their sums are there."""
+        """Wait until all groups but the last `n` are done, with their sums in place."""
         thread, run = self._run.current, self._run
         group = self._group("wgmma_wait")
         first = group.landed.get(thread, 0)
@@ -257,7 +258,7 @@ class Warpgroups:
             yield
 
     def _start(self, group: Warpgroup, product: Product) -> None:
-        """Take what the threads of a warpgroup passed, and begin."""
+        """Check and record what a warpgroup's threads passed, and begin a product."""
         batch, beside = group.open, self._run.beside
         beside.together([group.threads[k : k + WARP] for k in range(0, THREADS, WARP)])
         for thread, given in zip(group.threads, product.given, strict=True):
@@ -310,7 +311,7 @@ class Warpgroups:
                 )
 
     def _agree(self, product: Product, thread: Thread, given: Given) -> None:
-        """Raise `Fault` unless a lane passes what lane 0 of its warp does."""
+        """Raise `Fault` unless a lane passes the same operands as its warp's lane 0."""
         first = product.of_warp(thread.number // WARP % WARPS)
         same = (given.n, given.right, given.add) == (first.n, first.right, first.add)
         if given.at is None:
@@ -349,7 +350,7 @@ class Warpgroups:
     def _operands(
         self, product: Product, warp: int
     ) -> list[tuple[Descriptor, Numbers]]:
-        """Return the descriptors of a warp, and the addresses it reads through them."""
+        """Return a warp's descriptors, each with the addresses that are read by it."""
         given = product.of_warp(warp)
         right = described(given.right)
         if given.at is not None:
@@ -385,7 +386,7 @@ class Warpgroups:
             )
 
     def _within(self, block: Block, call: str, addresses: Numbers) -> Window:
-        """Return the shared array that holds an operand. Raises `Fault` without one."""
+        """Return the window that holds an operand. Raises `Fault` if there is none."""
         first, last = _extent(addresses)
         window = holding(block, first, last)
         if window is None:
@@ -446,7 +447,7 @@ class Warpgroups:
         return product.form.values(words).reshape(16, -1).astype(np.float64)
 
     def _right_rows(self, group: Warpgroup, product: Product, warp: int) -> Numbers:
-        """Return the n rows of the right operand, each a column of the factor."""
+        """Return the n rows of the right operand, each a column of the right matrix."""
         given = product.of_warp(warp)
         right = described(given.right)
         if given.at is None:
@@ -462,10 +463,10 @@ class Warpgroups:
     # Barriers of part of a block
 
     def barrier(self, number: Any, threads: Any) -> Waiting:
-        """Wait until enough threads are at the barrier with this number.
+        """Wait until this many `threads` are at the barrier with this `number`.
 
-        PTX ISA, "bar, barrier": there are 16 barriers, of which 0 is `syncthreads`'s;
-        the count is a multiple of the warp size.
+        PTX ISA, "bar, barrier": there are 16 barriers, of which 0 is that of
+        `syncthreads`; the count is a multiple of the warp size.
         """
         run, thread, count = self._run, self._run.current, int(threads)
         if not 1 <= int(number) < MOST_BARRIERS:
@@ -531,7 +532,7 @@ class Warpgroups:
 
 
 def _extent(addresses: Numbers) -> tuple[int, int]:
-    """Return the first and the end address of an operand, in units of 16 bytes."""
+    """Return an operand's first and end address, both multiples of 16 bytes."""
     return int(addresses.min()) & -16, (int(addresses.max()) & -16) + 16
 
 

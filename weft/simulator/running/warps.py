@@ -50,7 +50,7 @@ def bits(lanes: list[int]) -> int:
 
 
 def _shuffle(calls: Lanes, source: Callable[[int, int], int]) -> Replies:
-    """Give each lane the value of lane `source(lane, operand)`, its own if outside.
+    """Give each lane the value of lane `source(lane, operand)`; outside 0–31, its own.
 
     The hardware uses the lowest five bits of the operand: a distance of -1 is 31, and
     one of 32 is 0 (PTX ISA, `shfl.sync`: `bval = b[4:0]`).

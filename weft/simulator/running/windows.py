@@ -29,7 +29,8 @@ class Loaded:
 class Window:
     """An array's memory: the address at which it begins, and its bytes.
 
-    tile: how a kernel names it; begins: the address of its first element.
+    tile: the array as a kernel sees it; begins: the address of that one's first
+    element.
     """
 
     start: int
@@ -43,21 +44,21 @@ class Window:
         return self.start + self.data.size
 
     def words(self, addresses: Bytes, kind: type[Any]) -> Bytes:
-        """Return the numbers of type `kind` at these addresses."""
+        """Return the numbers of type `kind` at `addresses`."""
         size = np.dtype(kind).itemsize
         whole = self.data[: self.data.size // size * size].view(kind)
         found: Bytes = whole[(addresses - self.start) // size]
         return found
 
     def load(self, start: int, stop: int, swizzle: int) -> None:
-        """Record a box, which replaces those that it overlaps."""
+        """Record that a box is loaded; it replaces those that it overlaps."""
         left = [
             each for each in self.loaded if each.stop <= start or stop <= each.start
         ]
         self.loaded = [*left, Loaded(start, stop, swizzle)]
 
     def other_swizzle(self, start: int, stop: int, swizzle: int) -> Loaded | None:
-        """Return a box between these addresses loaded with another swizzle, or None."""
+        """Return a box at these addresses loaded in another swizzle, or None."""
         for each in self.loaded:
             if each.start < stop and start < each.stop and each.swizzle != swizzle:
                 return each
@@ -85,7 +86,7 @@ def window_of(block: Block, tile: Any) -> Window:
 
 
 def address_of(block: Block, tile: Any, index: Any) -> tuple[Window, int]:
-    """Return the window that `tile[index]` is in, and its address."""
+    """Return the window that `tile[index]` is in, and the address of that element."""
     window = window_of(block, tile)
     parts = index if isinstance(index, tuple) else (index,)
     if len(parts) != tile.ndim:

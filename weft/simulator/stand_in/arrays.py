@@ -20,7 +20,7 @@ class DeviceArray:
         return getattr(self._ary, name)
 
     def copy_to_host(self, ary: Any = None, stream: Any = 0) -> Any:
-        """Copy into `ary`, or into a new array, and return that."""
+        """Copy this array into `ary`, or into a new array, and return the copy."""
         if ary is None:
             return self._ary.copy()
         _alike(self._ary, ary)
@@ -28,7 +28,7 @@ class DeviceArray:
         return ary
 
     def copy_to_device(self, ary: Any, stream: Any = 0) -> None:
-        """Copy from an array on the host, or from another device array."""
+        """Copy `ary`, a host array or another device array, into this array."""
         given = getattr(ary, "_ary", ary)
         _alike(self._ary, given)
         self._ary[...] = given
@@ -68,7 +68,7 @@ class DeviceArray:
         return DeviceArray(self._ary.view(*given, **named), self.stream)
 
     def split(self, section: int, stream: Any = 0) -> list["DeviceArray"]:
-        """Split into views of `section` elements; the last holds the remainder."""
+        """Split the array into views of `section` elements; the last has the rest."""
         starts = range(0, len(self), section)
         return [DeviceArray(self._ary[at : at + section]) for at in starts]
 
@@ -83,7 +83,7 @@ class DeviceArray:
 
 
 def _alike(one: Any, other: Any) -> None:
-    """Refuse a copy between arrays of different types or shapes."""
+    """Raise TypeError or ValueError for arrays that differ in type or shape."""
     if one.dtype != other.dtype:
         raise TypeError(f"incompatible dtype: {one.dtype} vs. {other.dtype}")
     if one.squeeze().shape != other.squeeze().shape:
@@ -91,7 +91,7 @@ def _alike(one: Any, other: Any) -> None:
 
 
 def to_device(obj: Any, stream: Any = 0, copy: bool = True, to: Any = None) -> Any:
-    """Copy an array, or what NumPy can convert to one, to the device."""
+    """Copy `obj`, an array or convertible to one, to the device: into `to` if given."""
     if to is not None:
         to.copy_to_device(obj, stream)
         return to
@@ -110,7 +110,7 @@ def host_array(
 
 
 def device_array(*given: Any, stream: Any = 0, **named: Any) -> DeviceArray:
-    """Allocate a device array with undefined contents: shape, dtype, strides, order."""
+    """Allocate a device array with undefined contents. given: as for `host_array`."""
     return DeviceArray(host_array(*given, **named), stream)
 
 
@@ -121,7 +121,7 @@ def host_array_like(ary: Any, **_: Any) -> Any:
 
 
 def device_array_like(ary: Any, stream: Any = 0) -> DeviceArray:
-    """Allocate a device array with the shape and type of another."""
+    """Allocate a device array with the shape and type of `ary`."""
     return DeviceArray(host_array_like(ary), stream)
 
 

@@ -1,4 +1,4 @@
-"""The stand-in's `cuda.jit` and `njit`, and the objects they make of a function."""
+"""The stand-in's `cuda.jit` and `njit`, and the objects they make from functions."""
 
 import functools
 from types import FunctionType, SimpleNamespace
@@ -35,7 +35,7 @@ class CudaKernel:
         return host.Launcher(self, config)
 
     def configure(self, *config: Any) -> host.Launcher:
-        """Set the grid, block, stream and bytes of shared memory of a launch."""
+        """Return a launcher with this grid, block, stream, bytes of shared memory."""
         return host.Launcher(self, config)
 
     def __call__(self, *given: Any) -> Any:
@@ -44,7 +44,7 @@ class CudaKernel:
     def forall(
         self, ntasks: int, tpb: int = 0, stream: Any = 0, sharedmem: int = 0
     ) -> host.Launcher:
-        """Configure a launch with at least one thread for each task."""
+        """Configure a launch with at least one thread for each of `ntasks` tasks."""
         return host.for_all(self, ntasks, tpb, stream, sharedmem)
 
     def specialize(self, *given: Any) -> "CudaKernel":
@@ -65,7 +65,7 @@ class Overloads(dict[Any, Any]):
 
 
 def jit(func_or_sig: Any = None, **given: Any) -> Any:
-    """Mark a kernel, or with `device=True` a function for kernels.
+    """Mark a kernel or, with `device=True`, a device function.
 
     func_or_sig: the function, a signature or a list of them. Options that only a
     compiler needs are accepted.

@@ -23,7 +23,7 @@ class Stream:
     def synchronize(self) -> None: ...
 
     def add_callback(self, callback: Callable[..., Any], arg: Any = None) -> None:
-        """Call `callback(stream, status, arg)`, at once."""
+        """Call `callback(stream, status, arg)` at once."""
         callback(self, 0, arg)
 
     @contextlib.contextmanager
@@ -40,7 +40,7 @@ class Device(SimpleNamespace):
 
 
 class Devices(list[Device]):
-    """`cuda.gpus`, which has one."""
+    """`cuda.gpus`, a list of the one simulated GPU."""
 
     @property
     def current(self) -> Device:
@@ -48,19 +48,19 @@ class Devices(list[Device]):
 
 
 class CudaError(Exception):
-    """Only for `except` clauses: the simulator raises `Fault` instead."""
+    """An exception only for `except` clauses: the simulator raises `Fault` instead."""
 
 
 class CompilerError(Exception):
-    """Only for `except` clauses: nothing is compiled here."""
+    """An exception only for `except` clauses: nothing is compiled here."""
 
 
 class CompilerWarning(Warning):
-    """Only for filters of warnings: none is issued here."""
+    """A warning only for warning filters: none is issued here."""
 
 
 def _declared(*_: Any, **__: Any) -> Any:
-    """Refuse functions that are compiled elsewhere."""
+    """Raise `Fault`: functions that are compiled elsewhere cannot run here."""
     raise Fault(
         "type",
         "cuda.declare_device names a function that is linked to the kernel",
@@ -170,7 +170,7 @@ def _package_members() -> dict[str, Any]:
 
 
 def _module(name: str, members: dict[str, Any]) -> ModuleType:
-    """Make a module of the stand-in. Its `__path__` makes Python look for no files."""
+    """Make a module of the stand-in. Its `__path__` stops Python looking for files."""
     made = ModuleType(name, f"A stand-in for {name}, by weft.simulator.")
     spec = made.__spec__ = ModuleSpec(name, None, is_package=True)
     made.__path__ = spec.submodule_search_locations or []
@@ -221,5 +221,5 @@ def modules(package: str = "numba") -> dict[str, ModuleType]:
 
 
 def provide(package: str) -> None:
-    """Make `import numba`, or another package, find the stand-in."""
+    """Make an import of `package`, such as `numba`, find the stand-in."""
     sys.modules.update(modules(package))

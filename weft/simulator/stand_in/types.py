@@ -4,8 +4,8 @@
     float32[:, ::1]         the type of an array
     void(float32[:], int32) a signature, which may be a string, too
 
-Types are values: two with the same name are equal. The rules for arguments, `converts`,
-are Numba's; a test compares them with Numba's own.
+Types are values: two with the same name are equal. The rules for converting arguments,
+in `converts`, are Numba's; a test compares the two.
 """
 
 import sys
@@ -37,7 +37,7 @@ class Type:
         return Array(self, len(listed), "C" if last else "F" if first else "A")
 
     def __call__(self, *given: Any) -> Any:
-        """Convert one value, or make the signature of a function that returns it."""
+        """Convert a value, or make the signature of a function returning this type."""
         if len(given) == 1 and not isinstance(given[0], Type):
             return self._converted(given[0])
         return Signature(given, self)
@@ -48,7 +48,7 @@ class Type:
 
 @dataclass(frozen=True, repr=False)
 class Number(Type):
-    """A number of `bitwidth` bits.
+    """A number type of `bitwidth` bits.
 
     A conversion returns a NumPy number, which has its own type in a kernel; without
     NumPy, a Python number rounded to as many bits.
@@ -67,14 +67,14 @@ class Number(Type):
 
 
 class Integer(Number):
-    """An integer."""
+    """An integer type."""
 
     @property
     def signed(self) -> bool:
         return self.name.startswith("int")
 
     def _rounded(self, value: Any) -> int:
-        """Truncate a number. Raises OverflowError if it needs more bits."""
+        """Truncate `value`. Raises OverflowError if the integer needs more bits."""
         whole = int(value)
         low = -(1 << self.bitwidth - 1) if self.signed else 0
         if not low <= whole < low + (1 << self.bitwidth):
@@ -83,7 +83,7 @@ class Integer(Number):
 
 
 class Float(Number):
-    """A floating-point number."""
+    """A floating-point type."""
 
     def _rounded(self, value: Any) -> float:
         """Round to the nearest number of this type."""
@@ -92,7 +92,7 @@ class Float(Number):
 
 
 class Complex(Number):
-    """Two floating-point numbers of half as many bits."""
+    """A complex type: two floating-point numbers of half its bits each."""
 
     def _rounded(self, value: Any) -> complex:
         wide, own = numbers.COMPLEX128, numbers.NUMBERS[f"c{self.bitwidth}"]
@@ -100,7 +100,7 @@ class Complex(Number):
 
 
 class Boolean(Type):
-    """True or False; not a number to Numba, so it has no bit width."""
+    """The type of True and False, no number type to Numba: it has no bit width."""
 
     def _converted(self, value: Any) -> bool:
         return bool(value)
@@ -112,13 +112,13 @@ class Nothing(Type):
 
 @dataclass(frozen=True, repr=False)
 class Tuple(Type):
-    """A tuple of values, each with its type."""
+    """The type of a tuple, whose values have the types `parts`."""
 
     parts: tuple[Type, ...] = ()
 
 
 class Array(Type):
-    """An array in global memory. layout: "C", "F" or "A" for any."""
+    """The type of an array in global memory. layout: "C", "F", or "A" for any."""
 
     def __init__(self, dtype: Type, ndim: int, layout: str) -> None:
         super().__init__(f"array({dtype}, {ndim}d, {layout})")
@@ -180,17 +180,17 @@ TYPES: dict[str, Type] = {
 
 
 def is_signature(value: Any) -> bool:
-    """Return whether a value is one signature: a string, types or `void(...)`."""
+    """Return whether a value is one signature: a string, type tuple or `void(...)`."""
     if isinstance(value, (str, Signature)):
         return True
     return isinstance(value, tuple) and all(isinstance(part, Type) for part in value)
 
 
 def signature_types(signature: Any) -> tuple[tuple[Any, ...], Any]:
-    """Return the types of a signature's arguments, and of its result or None.
+    """Return the types of a signature's arguments, and that of its result, or None.
 
-    Raises TypeError if it is no signature, and for a string also what evaluating it
-    raises.
+    Raises TypeError if `signature` is not one, and for a string also what evaluating
+    the string raises.
     """
     if isinstance(signature, str):
         signature = eval(signature, {"__builtins__": {}}, {**TYPES, "Array": Array})
@@ -208,7 +208,7 @@ def signature_types(signature: Any) -> tuple[tuple[Any, ...], Any]:
 def array_type(dtype: Any, ndim: int, layout: str) -> Array:
     """Return the type of an array.
 
-    dtype: a NumPy dtype. Raises ValueError for elements of other types.
+    dtype: a NumPy dtype. Raises ValueError if a kernel has no such type.
     """
     return Array(_named(dtype.name), ndim, layout)
 
@@ -229,7 +229,7 @@ def value_type(value: Any) -> Type:
 
 
 def _named(name: str) -> Type:
-    """Return the number type that NumPy calls `name`. Raises ValueError."""
+    """Return the type that NumPy calls `name`. Raises ValueError if there is none."""
     found = TYPES.get({"bool": "boolean"}.get(name, name))
     if found is None:
         raise ValueError(f"a kernel has no {name}")
@@ -237,7 +237,7 @@ def _named(name: str) -> Type:
 
 
 def converts(given: Any, declared: Any) -> bool:
-    """Return whether a launch converts an argument's type to a parameter's."""
+    """Return whether a launch converts an argument of type `given` to `declared`."""
     if isinstance(given, Array) and isinstance(declared, Array):
         same = (given.dtype, given.ndim) == (declared.dtype, declared.ndim)
         return same and declared.layout in ("A", given.layout)

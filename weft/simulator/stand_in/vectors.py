@@ -1,4 +1,4 @@
-"""Vector types such as `float32x4`: two to four numbers, `x`, `y`, `z` and `w`."""
+"""Vector types such as `float32x4`: one to four numbers, `x`, `y`, `z` and `w`."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ _HERE = {"__module__": __name__}
 
 
 class Vector:
-    """Two to four numbers of one type, made from numbers or from shorter vectors."""
+    """One to four numbers of one type, made from numbers or from shorter vectors."""
 
     num_elements = 0
     base_type: Type

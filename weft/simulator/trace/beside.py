@@ -3,7 +3,7 @@
 An operation of the TMA or of wgmma is a separate thread in the trace. It is ordered
 after what the thread that started it knew then. Its accesses are recorded when it
 begins, again after each barrier of the block, and when it is done, so that an access in
-between collides with one or the other. A wait orders the thread after them.
+between collides with one of these. A wait orders the waiting thread after them.
 
 PTX ISA, "Async proxy", "Async Operations".
 """
@@ -29,8 +29,8 @@ from weft.simulator.translation.notes import OPERATION
 class _Begun:
     """An operation of `starter`: what that thread knew, and where the call is.
 
-    state: changes whenever the operation could know more. rows: the number recorded so
-    far. parts: its accesses, as long as no thread has waited for it.
+    state: changes whenever the operation could know more. rows: the length of the log
+    after its last access. parts: its accesses, as long as no thread has waited for it.
     """
 
     starter: Thread
@@ -56,7 +56,7 @@ class TracedBeside(Beside):
         self._met: dict[Thread, int] = {}
         self._next = _FIRST
         self._fence: Any = None
-        # registers, counted by the products that change them
+        # how many products change registers, by their thread and address
         self._changing: Counter[tuple[int, int]] = Counter()
 
     @property
@@ -94,7 +94,7 @@ class TracedBeside(Beside):
         self._run.log.turn(self._clocks.of[self._run.current].index)
 
     def _go_on(self, one: int, part: tuple[Any, Spans, int]) -> None:
-        """Record an operation's access again, at the present time."""
+        """Record the access `part` of an operation at the present time."""
         begun = self._begun[one]
         view = self._clocks.apart(begun.starter, one, begun.known)
         self._run.log.turn(view.index)
@@ -102,7 +102,7 @@ class TracedBeside(Beside):
         begun.rows = self._run.log.rows
 
     def passed(self, block: Block) -> None:
-        """Continue the unfinished operations of `block` after its threads have met."""
+        """Record again the accesses of `block`'s unfinished operations at a barrier."""
         for one in self._open:
             begun = self._begun[one]
             if begun.starter.block is block:
@@ -186,7 +186,7 @@ class TracedBeside(Beside):
         return held
 
     def _as(self, thread: Thread, site: int, x: Any, nbytes: int, write: bool) -> None:
-        """Record an access by another thread than the current one."""
+        """Record an access by `thread`, which need not be the current one."""
         run = self._run
         run.log.turn(self._clocks.of[thread].index)
         self._write(site, x, [(0, nbytes)], write)

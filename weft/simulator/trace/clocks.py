@@ -71,10 +71,10 @@ class View:
 
     `epoch` counts the barriers its block has passed, `grid` those of the whole grid;
     `lanes[k]` is the row before which everything that lane k did is known. `thread` is
-    its rank in the block, `number` that in the whole grid. `known` is what it knows
-    from atomic operations; `pending` is what it will know once it has passed a fence.
-    `memory` is the block whose shared memory it accesses, in its cluster, or -1 for its
-    own.
+    the thread's rank in the block, `number` that in the whole grid. `known` is what it
+    knows from atomic operations; `pending` is what it will know once it has passed a
+    fence. `memory` is the block whose shared memory it accesses, in its cluster, or -1
+    for its own.
     """
 
     thread: int
@@ -91,7 +91,7 @@ class View:
     memory: int = -1
 
     def sees(self, row: int, other: "View") -> bool:
-        """Return whether a row, recorded under `other`, happens before the present."""
+        """Return whether `row`, recorded under `other`, happens before the present."""
         if other.number == self.number or other.grid < self.grid:
             return True
         if other.block == self.block:
@@ -102,7 +102,7 @@ class View:
         return self.known is not None and self.known.covers(row, other)
 
     def awaits(self, row: int, other: "View") -> bool:
-        """Return whether it would see a row recorded under `other` after a fence."""
+        """Return whether, after a fence, it would see `row`, recorded under `other`."""
         told = (self.pending or {}).values()
         return any(known.covers(row, other) for known in told)
 
@@ -124,7 +124,7 @@ class Clocks:
         self._told = False  # whether any thread has received a message
 
     def begin(self, thread: Thread) -> View:
-        """Return the first view of `thread`, which knows of no other."""
+        """Return the first view of `thread`, which knows nothing of other threads."""
         block = thread.block.number
         number = block * len(thread.block.threads) + thread.number
         rank, index = thread.number, len(self.views)
@@ -138,12 +138,12 @@ class Clocks:
         return view
 
     def _renew(self, thread: Thread, **changes: Any) -> View:
-        """Give `thread` a new view."""
+        """Give `thread` a new view, with these `changes`, and return it."""
         view = replace(self.of[thread], index=len(self.views), **changes)
         return self._add(view, thread)
 
     def meet(self, threads: list[Thread], scope: str, row: int) -> None:
-        """Share the knowledge of threads that have met.
+        """Share knowledge among threads that have met.
 
         scope: 'warp', 'block', 'cluster' or 'grid'. PTX ISA, "barrier.cluster": after
         the wait, all accesses that the cluster's threads made before are visible.
@@ -174,10 +174,11 @@ class Clocks:
             self._add(View(*who, *now, lanes, known, pending), thread)
 
     def fence(self, thread: Thread, wide: bool, row: int) -> View | None:
-        """Let `thread` rely on its messages, and let its next atomics pass on more.
+        """Let `thread` rely on messages it received, and its next atomics pass on more.
 
-        They pass on what it knows now: to its block, or to all blocks if the fence is
-        `wide`. Returns the thread's new view, or None if it has learned nothing.
+        Those atomics pass on what the thread knows now: to its block, or to all blocks
+        if the fence is `wide`. Returns the thread's new view, or None if it has learned
+        nothing.
         """
         view, new = self.of[thread], None
         if view.pending:
@@ -200,7 +201,7 @@ class Clocks:
         return mine.with_(Known({}, lanes)).with_(view.known or NOTHING)
 
     def told(self, arrivals: Iterable[tuple[View, int]]) -> Known:
-        """Return what threads pass on together. arrivals: the view and row of each."""
+        """Return what threads together pass on. arrivals: each one's view and row."""
         blocks: dict[int, int] = {}
         threads: dict[int, int] = {}
         before: list[Known] = []
@@ -215,15 +216,15 @@ class Clocks:
         return Known(blocks, threads).with_(joined(before) or NOTHING)
 
     def agree(self, threads: list[Thread], row: int) -> None:
-        """Let each of some threads know all that any of them knows."""
+        """Let each of `threads` know all that any of them knows."""
         known = self.told((self.of[thread], row) for thread in threads)
         for thread in threads:
             self._renew(thread, known=known)
 
     def apart(self, thread: Thread, number: int, known: Known) -> View:
-        """Return a view of an operation that `thread` started and that runs alongside.
+        """Return a view for an operation that `thread` started and that runs alongside.
 
-        It has its own number instead of a thread's, and no warp.
+        The view has the operation's `number` instead of a thread's, and no warp.
         """
         started = self.of[thread]
         view = replace(started, index=len(self.views), number=number, warp=-1)
@@ -231,7 +232,7 @@ class Clocks:
         return self._add(view)
 
     def elsewhere(self, thread: Thread, block: int) -> View:
-        """Return a view of `thread` for accesses to another block's shared memory."""
+        """Return a view of `thread` for accesses to the shared memory of `block`."""
         view = replace(self.of[thread], index=len(self.views), memory=block)
         return self._add(view)
 

@@ -1,4 +1,4 @@
-"""Find collisions with operations alongside the threads: registers, fences.
+"""Find collisions with operations alongside the threads: registers, missing fences.
 
 PTX ISA, "wgmma.wait_group": registers of a product must not be accessed before it is
 done. "Async proxy": what ordinary stores have written is visible to the TMA and wgmma
@@ -36,10 +36,10 @@ class InUse:
 
 @dataclass(frozen=True)
 class Unseen:
-    """A read, at row `read`, of what a thread stored at row `write` without a fence.
+    """An operation's read, at row `read`, of a thread's unfenced store, at row `write`.
 
-    An operation reads. `late` is a fence of that thread that the operation does not
-    follow, or None.
+    `late` is the row of a later fence of that thread, after which the operation is not
+    ordered, or None.
     """
 
     write: int
@@ -70,7 +70,7 @@ def in_use(trace: Trace) -> InUse | None:
 
 
 def _touching(trace: Trace, rows: Columns, held: Held) -> Columns:
-    """Return the accesses among `rows` that a product forbids to its registers."""
+    """Return which of `rows` access registers in a way that their product forbids."""
     start = trace.address[rows]
     meets = (start < held.start + held.nbytes) & (held.start < start + trace.size[rows])
     if not held.change:
@@ -79,7 +79,7 @@ def _touching(trace: Trace, rows: Columns, held: Held) -> Columns:
 
 
 def misread(trace: Trace) -> Mismatch | None:
-    """Return the first operand read with another swizzle than it was loaded with."""
+    """Return the first operand whose read and load differ in their swizzle, or None."""
     number = trace.of_views("number")[trace.view] if trace.bulk.mismatches else None
     for one in trace.bulk.mismatches:
         rows = np.flatnonzero((number == one.one) & (trace.space == SHARED))

@@ -1,7 +1,8 @@
-"""Sorting and grouping columns of integers, quickly.
+"""Fast sorting and grouping of columns of integers.
 
-NumPy sorts plain 64-bit integers many times faster than it sorts by several keys. So if
-they fit, the keys of a row are packed into one integer, together with its row number.
+NumPy sorts plain 64-bit integers many times faster than it sorts by several keys. So
+the keys of a row, if they fit, are packed into one integer together with the row's
+number.
 """
 
 from typing import Any
@@ -15,8 +16,8 @@ Flags = np.ndarray[Any, np.dtype[np.bool_]]
 def order(*keys: Columns) -> tuple[Columns, Flags]:
     """Sort rows by `keys`, the first key first; equal rows keep their order.
 
-    Returns the rows in order, and which of them differ in their keys from the one
-    before.
+    Returns the numbers of the rows in order, and for each of them whether its keys
+    differ from those of the row before.
     """
     rows = len(keys[0])
     if not rows:
@@ -39,7 +40,7 @@ def order(*keys: Columns) -> tuple[Columns, Flags]:
 
 
 def distinct(*keys: Columns) -> tuple[Columns, ...]:
-    """Return the distinct rows of `keys`, sorted by the first key first."""
+    """Return the distinct rows of `keys`, sorted by the first key, then by the next."""
     packed, _ = pack(*keys)
     if packed is None:
         found, changed = order(*keys)
@@ -55,9 +56,9 @@ def distinct(*keys: Columns) -> tuple[Columns, ...]:
 
 
 def pack(*keys: Columns) -> tuple[Columns | None, int]:
-    """Pack each row into an integer that sorts as `keys` do.
+    """Pack each row of `keys` into an integer; the integers sort as the rows do.
 
-    Also returns the number of bits; None for the integers if that exceeds 63.
+    Returns the integers, None if they need more than 63 bits, and the number of bits.
     """
     if not len(keys[0]):
         return keys[0], 0
@@ -73,7 +74,7 @@ def pack(*keys: Columns) -> tuple[Columns | None, int]:
 
 
 def _range(key: Columns) -> tuple[int, int]:
-    """Return the smallest value of `key`, and the bits of the range above it."""
+    """Return the lowest value of `key`, and how many bits the range above it needs."""
     if not len(key):
         return 0, 0
     low = int(key.min())
@@ -90,7 +91,7 @@ def starts(*keys: Columns) -> Columns:
 
 
 def dense(values: Columns) -> Columns:
-    """Renumber `values` from 0, in their order."""
+    """Replace each of `values` by its rank, from 0, among the distinct ones."""
     found: Columns = np.unique(values, return_inverse=True)[1].reshape(-1)
     return found
 
@@ -104,7 +105,7 @@ def unit(*values: Columns) -> int:
 
 
 def spread(first: Columns, stop: Columns) -> tuple[Columns, Columns]:
-    """Return the integers from `first` to `stop` of every row, and each one's row."""
+    """Return the integers from `first` up to `stop` of each row, and each one's row."""
     length = stop - first
     if (length == 1).all():
         return first, np.arange(len(first))

@@ -25,10 +25,10 @@ _KEPT = 4096  # shapes whose cost is cached
 def sectors(
     shape: int, lanes: int, start: int, unit: int, size: int, turns: bool
 ) -> tuple[int, int, tuple[int, ...]]:
-    """Return the number of sectors a request moves, the minimum, and the sectors.
+    """Return how many sectors a request moves, the minimum possible, and the sectors.
 
-    start: the number of the first lane's element in its sector, which counts as sector
-    0. turns: whether lanes with the same address take turns.
+    start: the position of the first lane's element in its sector, which counts as
+    sector 0. turns: whether lanes with the same address take turns.
     """
     at = [start + offset for offset in offsets(shape, lanes)]
     distinct = set(at)
@@ -46,7 +46,7 @@ def sectors(
 def moved_in_turns(numbers: list[int], unit: int, size: int) -> int:
     """Count the sectors that move if lanes with the same number take turns.
 
-    A sector moves as many times as the most lanes with one number in it.
+    A sector moves as many times as there are lanes with its most frequent number.
     """
     most: dict[int, int] = {}
     for number, times in Counter(numbers).items():
@@ -62,9 +62,9 @@ def passes(
 ) -> tuple[int, int]:
     """Return the fewest passes that a request can take, and how many more it takes.
 
-    mask: its lanes. start: the number of the first lane's element in its word. loads:
-    whether it is a load; then two parts of the warp are served together if neighbouring
-    lanes need the same.
+    mask: the request's lanes. start: the position of the first lane's element in its
+    word. loads: whether the request is a load; then two parts of the warp are served
+    together if neighbouring lanes need the same element.
     """
     at = [start + offset for offset in offsets(shape, mask.bit_count())]
     if size <= WORD and (not turns or unit == WORD):
@@ -99,15 +99,14 @@ def turns_of(numbers: list[int]) -> list[int]:
 
 
 def _spread(address: int, size: int, piece: int) -> range:
-    """Return the pieces of memory that an access touches."""
+    """Return the numbers of the pieces, of `piece` bytes, that an access touches."""
     return range(address // piece, (address + size - 1) // piece + 1)
 
 
 def _share(at: dict[int, int]) -> bool:
-    """Return whether lanes need the same as their neighbours.
+    """Return whether lanes need the same element as their neighbours.
 
-    That holds if all lanes k and k ^ 1 that take part need the same, or all k and k ^
-    2.
+    That holds if all lanes k and k ^ 1 that take part do, or all k and k ^ 2.
     """
     return any(
         all(at.get(lane ^ step, number) == number for lane, number in at.items())

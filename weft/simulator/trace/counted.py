@@ -99,7 +99,7 @@ class Counted:
         )
 
     def most_loads(self, space: int) -> int:
-        """Return the loads from a space by the thread that makes the most of them.
+        """Return the most loads from `space` that any one thread makes.
 
         Loads by `peek` do not count.
         """
@@ -154,7 +154,7 @@ class Instruction:
     """The requests of one spot to one region: their `line`, the sectors `touched`."""
 
     def __init__(self, notes: Notes, number: int, region: int, shapes: Shapes) -> None:
-        """Count the requests. number: that of the spot."""
+        """Count the requests. number: the number of the spot."""
         self.spot, self._spot = number, notes.spots[number]
         self._region = notes.regions[region]
         self.key = self._spot.site, region, self._spot.operation
@@ -189,7 +189,7 @@ class Instruction:
     def _take_turns(self) -> bool:
         """Return whether lanes with the same address wait for each other.
 
-        Those of atomic operations do, with two exceptions. The hardware combines
+        Lanes in atomic operations do, with two exceptions. The hardware combines
         additions of 1 by several lanes to a word of shared memory. And if all threads
         change the same element, whose index does not depend on data, the compiler
         reduces their values first and has one lane add the result.
@@ -208,7 +208,7 @@ class Instruction:
         return shapes == {0} and len(set().union(*found)) == 1
 
     def _add(self, mask: int, shape: int, firsts: list[int]) -> None:
-        """Add what the requests of one shape cost."""
+        """Add the costs of the requests of one shape."""
         spot, lanes = self._spot, mask.bit_count()
         unit, size, turns = spot.unit, spot.size, self._turns
         if spot.space == SHARED:
@@ -230,7 +230,7 @@ class Instruction:
 
 
 def _by_start(numbers: list[int], each: int) -> list[tuple[int, list[int]]]:
-    """Group numbers by their position in a piece of `each`: 0, 1, …"""
+    """Group numbers by their position, 0, 1, …, in a piece of `each` numbers."""
     if each <= 1:
         return [(0, numbers)]
     starts = set(map((each - 1).__and__, numbers))
@@ -264,7 +264,7 @@ def _by_region(
 def _split(
     notes: Notes, spot: Spot, lists: Lists, iterations: Lists | None
 ) -> Iterator[Touched]:
-    """Split the lists of a spot that touches several regions by region.
+    """Split, by region, the lists of a spot that touches several regions.
 
     If regions overlap, one of them gets the accesses.
     """
@@ -306,7 +306,7 @@ def local_accesses(notes: Notes) -> Counter[int]:
 
 
 def _runs(notes: Notes, number: int) -> Iterator[tuple[list[int], int]]:
-    """Yield the threads' lists with this number, equal neighbours once and counted."""
+    """Yield each run of equal lists among all lists `number`, and the run's length."""
     last: list[int] = []
     times = 0
     for block in notes.blocks:

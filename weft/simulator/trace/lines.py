@@ -9,12 +9,12 @@ from weft.places import Place
 class Line:
     """The requests of one instruction of the kernel to one array.
 
-    `array` is the array's name in the kernel, `store` whether it writes. For global
-    memory `sectors` counts those moved and `ideal` those that would have sufficed; for
-    shared memory `ideal` is the fewest passes possible and `conflicts` counts the
-    additional ones. `lanes` counts the accesses, one for each lane that took part,
-    `bytes` is what they requested; in `divergent` requests not every thread of the warp
-    took part.
+    `array` is the array's name in the kernel, `store` whether the instruction writes.
+    For global memory `sectors` counts those moved and `ideal` those that would have
+    sufficed; for shared memory `ideal` is the fewest passes possible and `conflicts`
+    counts the additional ones. `lanes` counts the accesses, one for each lane that took
+    part, `bytes` is what they requested; in `divergent` requests not every thread of
+    the warp took part.
     """
 
     place: Place

@@ -24,9 +24,9 @@ _SPACES = {"global": GLOBAL, "shared": SHARED, "local": LOCAL, "constant": GLOBA
 class Log:
     """The log of accesses: each puts FIELDS integers into `entries`.
 
-    These are the number of its place, shifted by OPERATION, plus the operation; the
-    number of the array, see `number`; and two indices, or an offset in bytes and, if it
-    is WIDE, a size in bytes.
+    These are the number of the access's place, shifted by OPERATION, plus the
+    operation; the number of the array, see `number`; and two indices, or an offset in
+    bytes and, if it is WIDE, a size in bytes.
     """
 
     def __init__(self, entries: list[int] | None = None) -> None:
@@ -52,7 +52,7 @@ class Log:
         self._turn_views.append(view)
 
     def number(self, array: int, start: int, strides: tuple[int, ...]) -> int:
-        """Return a number for a view of an array: its start, and its strides in bytes.
+        """Return a number for a view of `array` with this start and strides in bytes.
 
         This number is used with two indices, and the next one with an offset in bytes.
         """
@@ -65,7 +65,7 @@ class Log:
         return self._memory[number][1]
 
     def address(self, number: int, i: int, j: int) -> int:
-        """Return the address of an access with these numbers."""
+        """Return the address of an access to view `number` with indices `i` and `j`."""
         _, start, s0, s1 = self._memory[number]
         return start + i * s0 + (j * s1 if s1 else 0)
 
@@ -81,7 +81,7 @@ class Log:
     def accesses(
         self, of: Addresses, so_far: bool = False
     ) -> tuple[dict[str, Columns], Columns]:
-        """Return what was recorded; unless `so_far`, the log is discarded.
+        """Return the recorded accesses; unless `so_far`, the log is discarded.
 
         Returns the columns of a `Trace`, except that `site` has the run's numbers for
         places; and for each of these numbers how many accesses there were to arrays of

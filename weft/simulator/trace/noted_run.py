@@ -40,7 +40,7 @@ _SPACES = {"global": GLOBAL, "shared": SHARED, "local": LOCAL, "constant": GLOBA
 
 
 class Suspicious(Fault):
-    """Ends a launch recorded in notes, if a full trace may end with a verdict."""
+    """Ends a launch recorded in notes because a full trace may show a hazard."""
 
 
 class NotedRun(WatchedRun):
@@ -55,7 +55,7 @@ class NotedRun(WatchedRun):
         self._touched = 0
         self._more: list[Spot] = []  # spots found as the kernel runs
         self._done, self._next_look = 0, LOOK
-        # of these spots: the number of the list of each
+        # the number of the list of each of these spots, by its key
         self._numbers: dict[Any, int] = {}
         self._unmarked: set[int] = set()  # the numbers of the lists of iterations
 
@@ -68,7 +68,7 @@ class NotedRun(WatchedRun):
 
     @property
     def touched(self) -> int:
-        """The number of accesses noted so far; a block is counted once it is over."""
+        """The number of accesses noted so far; each block is counted only once."""
         for number in self._open:
             self._touched += self._touched_in(self._blocks_noted[number])
         self._open.clear()
@@ -169,7 +169,7 @@ class NotedRun(WatchedRun):
         self._add(block, self._numbers[key] + 1, self.current.iteration or 0)
 
     def _add(self, block: NotedBlock, number: int, entry: int) -> None:
-        """Add to a list of the current thread that the kernel does not have."""
+        """Add `entry` to the current thread's list `number`, unknown to the kernel."""
         lists = block.lists
         while len(lists) <= number:
             lists.append(None)
@@ -215,7 +215,7 @@ class NotedRun(WatchedRun):
     # The result
 
     def _spots(self) -> list[Spot | None]:
-        """Return the spots by the numbers of their lists; None for lists of lengths."""
+        """Return the spots in order of their lists; None for lists without accesses."""
         regions = {name: k for k, (space, name) in enumerate(self.addresses.arrays)}
         mine = self.bound.noted
         found: list[Spot | None] = []
@@ -282,12 +282,12 @@ class NotedRun(WatchedRun):
 
 
 def _appends(lists: Lists | None) -> Iterable[Any]:
-    """Yield the method that appends to each list; None for threads without lists."""
+    """Return each list's method that appends; without lists, None for each thread."""
     return repeat(None) if lists is None else [one.append for one in lists]
 
 
 def complete(block: NotedBlock, lists: int) -> None:
-    """Give a block entries for all `lists`, even those found late and unused ones."""
+    """Give a block entries for this many `lists`, even for late and unused ones."""
     block.lists = block.lists + [None] * (lists - len(block.lists))
     for k, each in enumerate(block.lists):
         if each is not None and not any(each):

@@ -7,8 +7,8 @@ entries between two lengths of its lists. The k-th entries of 32 lanes' lists ar
 k-th request of their warp, unless lanes skip iterations; then there is a list with the
 iteration of each entry, see `Spot.iterations`.
 
-The accesses at one spot are in order; those at two are not. Where it matters which of a
-thread's accesses to an element came first, there is more:
+The accesses at one spot are in order; those at different spots are not. Where it
+matters which of a thread's accesses to an element came first, there is more:
 
 - The spots of a local array share one list. Its entries are numbers times its *step*,
   plus the spot's `code`, which is less than the step.
@@ -39,10 +39,10 @@ class Region:
     """The piece of a memory space that an array occupies.
 
     `first` is the address of its first byte, `size` its number of bytes, `type` the
-    name of its elements' type ('f32'; '' for a record), `shape` is () if they are not
-    contiguous. `fresh` memory held nothing before the launch. Shared memory has the
-    same addresses in each block, local memory in each thread. Regions overlap if arrays
-    share memory.
+    name of its elements' type ('f32'; '' for a record), `shape` is () if the elements
+    are not contiguous. `fresh` memory held nothing before the launch. Shared memory has
+    the same addresses in each block, local memory in each thread. Regions overlap if
+    arrays share memory.
     """
 
     space: int
@@ -65,15 +65,16 @@ class Spot:
     """A place in the source, and how it touches memory of one space.
 
     `unit` is a power of two of at most 32 bytes that divides all addresses and the
-    `size` in bytes of an access, which is larger for a wide one. `region` is an index
-    into the regions, or SEVERAL if it varies. `kinds` are those of `Trace.atomics`:
-    "one" and "known" only if all its executions are. `flops` is the number of
-    floating-point operations per execution. `list` is the index of the lists with its
-    entries. `counts` maps the list of a spot where the same thread may read later, with
-    no barrier in between, to the list that has its length at each execution of this
-    spot. `iterations` is the index of the lists with the iterations in which it was
-    executed, where equal numbers mean equal iterations, or -1 if lanes are in step.
-    Spots with the same `site` are one instruction whose access size varies.
+    `size` in bytes of an access, which is larger than `unit` for a wide access.
+    `region` is an index into the regions, or SEVERAL if it varies. `kinds` are those of
+    `Trace.atomics`: "one" and "known" only if they apply to all its executions. `flops`
+    is the number of floating-point operations per execution. `list` is the index of the
+    lists with its entries. `counts` maps the list of a spot where the same thread may
+    read later, with no barrier in between, to the list that has its length at each
+    execution of this spot. `iterations` is the index of the lists with the iterations
+    in which it was executed, where equal numbers mean equal iterations, or -1 if lanes
+    are in step. Spots with the same `site` are one instruction whose access size
+    varies.
     """
 
     place: Place
@@ -91,7 +92,7 @@ class Spot:
     iterations: int = -1
 
     def __post_init__(self) -> None:
-        """Fill in the size: `unit` unless it is given."""
+        """Set the size to `unit` unless it is given."""
         self.size = self.size or self.unit
 
 
@@ -113,9 +114,10 @@ class Block:
     """The notes of a block's threads.
 
     `lists[k][t]` is list k of thread t; `lists[k]` is None if no thread has one.
-    `marks[b][k][t]` is its length when the block passed its barrier b, including
+    `marks[b][k][t]` is that list's length when the block passed its barrier b, counting
     barriers of the grid; `grids` lists which of them were the grid's. `meetings` are
-    those of its warps, in order. Neither has the lengths of lists of iterations.
+    those of its warps, in order. Neither `marks` nor `meetings` have the lengths of
+    lists of iterations.
     """
 
     number: int
@@ -149,7 +151,7 @@ class Notes:
     excused: list[Place] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        """Give each spot without a site its own."""
+        """Give each spot without a site one of its own."""
         for k, spot in enumerate(self.spots):
             spot.site = spot.site if spot.site >= 0 else k
         self._starts: list[tuple[list[int], list[int]] | None] = [None, None, None]
@@ -182,7 +184,7 @@ class Notes:
     def region_at(self, space: int, address: int) -> int:
         """Return the region that contains an address.
 
-        If regions overlap, it is one of them. Raises LookupError if there is none.
+        If several do, it is one of them. Raises LookupError if none does.
         """
         known = self._starts[space]
         if known is None:

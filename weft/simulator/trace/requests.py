@@ -16,8 +16,9 @@ class Grouped:
 
     Columns with one entry per access, in order of instruction and thread: its row in
     the trace, its instruction as it was given, how many times its warp had executed
-    that before, and its request. Requests are numbered from 0, instruction by
-    instruction, warp by warp, time by time; `requests` is their number.
+    that instruction before, and the number of its request. Requests are numbered from
+    0, instruction by instruction, warp by warp, time by time; `requests` is how many
+    there are.
     """
 
     rows: Columns
@@ -28,7 +29,7 @@ class Grouped:
 
 
 def grouped(trace: Trace, rows: Columns, instruction: Columns) -> Grouped:
-    """Group the accesses `rows`. instruction: that of each of them.
+    """Group the accesses `rows` into requests. instruction: each access's instruction.
 
     The lanes of a warp that execute an instruction in the same iteration form one
     request; if lanes are in step, those that execute it for the k-th time do.

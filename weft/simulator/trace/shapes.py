@@ -108,7 +108,7 @@ class Shapes:
 
 
 def _alike(iterations: Lists) -> bool:
-    """Return whether each lane's iterations are the first ones of the busiest lane."""
+    """Return whether each lane's iterations are the first of the busiest lane's."""
     if iterations.count(iterations[0]) == len(iterations):
         return True
     most = max(iterations, key=len)
@@ -116,7 +116,7 @@ def _alike(iterations: Lists) -> bool:
 
 
 def _in_step(lanes: Lists, count: int) -> bool:
-    """Return whether all lanes keep the same distance from each other."""
+    """Return whether the distances between lanes are the same in all requests."""
     pack, ones, read = _packer(count), _ones(count), int.from_bytes
     first = lanes[0]
     whole = read(pack(*first), "little")

@@ -61,7 +61,7 @@ def suspects(notes: Notes) -> list[Suspect]:
 
 
 def swapped(notes: Notes, memories: list["Memory"]) -> list[Suspect]:
-    """Return the memory that compare-and-swaps touch, to tell if reads are guesses."""
+    """Return memory that compare-and-swaps touch, to tell whether reads are guesses."""
     found: list[Suspect] = []
     for memory in memories:
         swaps = [spot for spot in memory.spots if "cas" in spot.kinds]
@@ -86,7 +86,7 @@ class Memory:
     def __init__(
         self, notes: Notes, spots: list[Spot], regions: dict[Spot, set[int]]
     ) -> None:
-        """Group the spots. regions: those that each spot touches."""
+        """Group the spots. regions: the regions that each spot touches."""
         self.notes, self.spots, self.space = notes, spots, spots[0].space
         self.unit = min(spot.unit for spot in spots)
         plain = [spot for spot in spots if "relaxed" not in spot.kinds]
@@ -109,7 +109,7 @@ class Memory:
         return any(r.first <= at < r.first + r.size for r in self.fresh_regions)
 
     def touched(self, block: Block, spot: Spot) -> dict[int, Source]:
-        """Return what a block touched at `spot`, in units, by the next barrier."""
+        """Return a map from the next barrier to the units a block touched at `spot`."""
         found = intervals(block, spot.list)
         step, code = self.notes.steps[spot.list], spot.code
         if step == 1 and spot.size == self.unit:
@@ -125,7 +125,7 @@ class Memory:
         return cut
 
     def timeline(self, block: Block) -> list[tuple[int, Interval]]:
-        """Return a block's accesses here, with the number of the next barrier."""
+        """Return the numbers of a block's barriers, each with the accesses before."""
         found: dict[int, Interval] = {}
         for spot in self.spots:
             for at, source in self.touched(block, spot).items():
@@ -133,7 +133,7 @@ class Memory:
         return sorted(found.items(), key=lambda each: each[0])
 
     def all_of(self, spots: Iterable[Spot]) -> list[Source]:
-        """Return what was touched at some spots in the whole launch."""
+        """Return what was touched at `spots` in the whole launch."""
         return [
             source
             for spot in spots
@@ -165,7 +165,7 @@ def intervals(block: Block, number: int) -> dict[int, Source]:
 
 
 def ends(block: Block, number: int, at: int) -> tuple[Lengths, Lengths]:
-    """Return where each thread's list begins and ends for barrier `at`."""
+    """Return where the entries before barrier `at` begin and end in each list."""
     lists = block.lists[number] or []
     none = [0] * len(lists)
     begin = block.marks[at - 1][number] if at else None
@@ -220,7 +220,7 @@ def regions_of(notes: Notes, spot: Spot) -> set[int]:
 
 
 def clash(memory: Memory, interval: Interval) -> set[int]:
-    """Return what two owners touch, with at least one write, and not both relaxed."""
+    """Return elements that two owners touch, at least one writing, not both relaxed."""
     writes, changes, reads, peeks = (
         [interval[spot] for spot in spots if spot in interval]
         for spots in (memory.writes, memory.changes, memory.reads, memory.peeks)
@@ -283,7 +283,7 @@ def repeated(own: dict[int, set[int]], everything: set[int]) -> set[int]:
 def early(
     memory: Memory, block: Block, at: int, interval: Interval, *written: set[int]
 ) -> set[int]:
-    """Return what a block reads before barrier `at` without having written it."""
+    """Return the unwritten elements that a block reads before barrier `at`."""
     found: set[int] = set()
     for spot, source in interval.items():
         if spot in memory.fresh and spot.operation != WRITE:
@@ -299,7 +299,7 @@ def early(
 def read_first(
     memory: Memory, block: Block, at: int, spot: Spot, missing: set[int]
 ) -> set[int]:
-    """Return which of `missing` a thread read at `spot` before writing it itself."""
+    """Return which of `missing` some thread read at `spot` before it wrote them."""
     writers = [
         s for s in memory.fresh if spot.list in s.counts and s.operation == WRITE
     ]
@@ -324,7 +324,7 @@ def first_write(
     thread: int,
     missing: set[int],
 ) -> dict[int, int]:
-    """Return when a thread first wrote each of `missing`, by the count of `reads`."""
+    """Return how many `reads` a thread had done as it first wrote each of `missing`."""
     lists, counts = block.lists[spot.list], block.lists[spot.counts[reads]]
     if lists is None or counts is None:
         return {}
@@ -340,7 +340,7 @@ def first_of(
     numbers: Numbers,
     values: Sequence[int],
 ) -> dict[int, int]:
-    """Return the first of the values that belong to each of the elements `missing`."""
+    """Return, for each element of `missing` in `numbers`, the first of its `values`."""
     each, parts = spot.unit // memory.unit, range(spot.size // memory.unit)
     pairs = zip(reversed(numbers), reversed(values), strict=True)
     return {
@@ -364,7 +364,7 @@ def stored(memory: Memory, interval: Interval) -> set[int]:
 def within(
     memory: Memory, block: Block, at: int, interval: Interval, *written: set[int]
 ) -> set[int]:
-    """Return the suspicious part of what a block did before its barrier `at`."""
+    """Return the suspicious elements that a block touched before its barrier `at`."""
     found = clash(memory, interval) | early(memory, block, at, interval, *written)
     if not found or all(meeting.at != at for meeting in block.meetings):
         return found
@@ -377,10 +377,10 @@ def within(
 def by_warps(
     memory: Memory, block: Block, at: int, interval: Interval, written: set[int]
 ) -> set[int]:
-    """Return the suspicious part, given that lanes that met know each other's past.
+    """Return the suspicious elements if lanes that met know each other's past.
 
-    Lanes that have met in different groups know too much for this method: what they
-    touch stays suspicious.
+    If lanes have met in overlapping groups, this cannot be told: all that the block
+    touched stays suspicious.
     """
     companies: dict[tuple[int, ...], list[Meeting]] = {}
     for meeting in block.meetings:
@@ -401,7 +401,7 @@ def by_warps(
 
 
 def by_company(interval: Interval, leader: dict[int, int]) -> Interval:
-    """Merge the accesses of threads that meet, under the first one's number."""
+    """Merge the accesses of threads that meet, under the first thread's number."""
     found: Interval = {}
     for spot, source in interval.items():
         whole = found[spot] = {}
@@ -477,7 +477,7 @@ def of_block(memory: Memory, block: Block) -> set[int]:
 
 
 def unfinished(memory: Memory) -> set[int]:
-    """Return what is read and is, at any time, the destination of a copy."""
+    """Return the elements that are read and are, at any time, a copy's destination."""
     begun = [spot for spot in memory.spots if "begun" in spot.kinds]
     reads = [spot for spot in memory.spots if spot.operation != WRITE]
     if not begun:
@@ -513,14 +513,14 @@ def of_global(memory: Memory) -> Iterable[Suspect]:
 
 
 def join(together: Interval, block: int, interval: Interval) -> None:
-    """Add what a block's threads touched to what the block touched."""
+    """Add what a block's threads touched to what `block` touched, in `together`."""
     for spot, source in interval.items():
         whole = together.setdefault(spot, {}).setdefault(block, [])
         whole.extend(chain.from_iterable(source.values()))
 
 
 def separate(memory: Memory) -> bool:
-    """Return whether no element that is written is touched twice, by any thread."""
+    """Return whether no element is written and touched again, or changed and read."""
 
     def entries(spots: list[Spot]) -> list[Numbers]:
         sources = memory.all_of(spots)
@@ -536,7 +536,7 @@ def separate(memory: Memory) -> bool:
 
 
 def of_local(memory: Memory) -> Iterable[Suspect]:
-    """Return the suspects in local memory: what a thread reads before it writes it.
+    """Return the suspects in local memory: elements read before they are written.
 
     Threads that do the same are analysed once.
     """
@@ -555,7 +555,7 @@ def of_local(memory: Memory) -> Iterable[Suspect]:
 
 
 def by_thread(memory: Memory, block: Block, lists: list[int]) -> list[list[Any]]:
-    """Return what each thread has noted in some lists, and when it synchronised."""
+    """Return what each thread has noted in `lists`, and when it synchronised."""
     some = [k for k in lists if block.lists[k] is not None]
     if not some:
         return []
@@ -573,7 +573,7 @@ def by_thread(memory: Memory, block: Block, lists: list[int]) -> list[list[Any]]
 
 
 def of_thread(memory: Memory, block: Block, thread: int) -> set[int]:
-    """Return what a thread reads in its own memory without having written it."""
+    """Return the elements that a thread reads in its own memory before writing them."""
     found: set[int] = set()
     written: set[int] = set()
     for at in range(len(block.marks) + 1):
@@ -591,7 +591,7 @@ def of_thread(memory: Memory, block: Block, thread: int) -> set[int]:
 
 
 def of_shared_list(memory: Memory, number: int) -> set[int]:
-    """Return the elements that are read first, if the spots share one ordered list."""
+    """Return the elements that are read first, for spots that share list `number`."""
     found: set[int] = set()
     last: Numbers = []
     for block in memory.notes.blocks:
@@ -603,7 +603,7 @@ def of_shared_list(memory: Memory, number: int) -> set[int]:
 
 
 def first_reads(memory: Memory, number: int, entries: Numbers) -> set[int]:
-    """Return the elements that a thread did not write first, from its list `number`."""
+    """Return the elements in a thread's `entries` that it did not write first."""
     step = memory.notes.steps[number]
     spots = [spot for spot in memory.spots if spot.list == number]
     writes = {s.code for s in spots if s.operation == WRITE and s in memory.fresh}
@@ -618,7 +618,7 @@ def first_reads(memory: Memory, number: int, entries: Numbers) -> set[int]:
 def ranges(
     memory: Memory, numbers: set[int], block: int | None = None
 ) -> Iterator[Suspect]:
-    """Yield the bytes of some elements, in as few ranges as possible."""
+    """Yield the bytes of the elements `numbers`, in as few ranges as possible."""
     inside = sorted(n for n in numbers if n - 1 not in numbers)
     ends = sorted(n + 1 for n in numbers if n + 1 not in numbers)
     for start, stop in zip(inside, ends, strict=True):

@@ -22,8 +22,8 @@ Index = tuple[int, ...]
 class Copied:
     """A bulk copy: the mbarrier that counts its bytes, and that one's completed phases.
 
-    announced: whether bytes had been announced there. arrived: the row before which it
-    did; None if it never has.
+    announced: whether bytes had been announced there. arrived: the row before which the
+    copy arrived; None if it never has.
     """
 
     bar: str
@@ -34,7 +34,7 @@ class Copied:
 
 @dataclass
 class Apart:
-    """An operation alongside the threads: its call, and the number of its thread."""
+    """An operation alongside the threads: its call, and the number of its starter."""
 
     call: str
     thread: int
@@ -45,9 +45,9 @@ class Apart:
 class Held:
     """Registers of a thread that a product uses, or changes: from `row` to `landed`.
 
-    thread: its number in the whole grid. start: their address. change: whether the
-    product changes them. committed: the row before which its group was made. Fields for
-    what has not happened are None.
+    thread: its number in the whole grid. start: the registers' address. change: whether
+    the product changes them. committed: the row before which its group was made. Fields
+    for what has not happened are None.
     """
 
     call: str
@@ -67,7 +67,7 @@ class Held:
 class Mismatch:
     """An operand read with another swizzle than its array was loaded with.
 
-    of: the array. one: the operation that reads it.
+    of: the array's name. one: the operation that reads it.
     """
 
     one: int
@@ -82,7 +82,7 @@ class Mismatch:
 class Bulk:
     """The operations alongside the threads of a launch: copies, products, and waits.
 
-    copies: bulk loads, by the row of their beginning. passes: for each completed wait
+    copies: bulk loads, by the row at which they begin. passes: for each completed wait
     at an mbarrier, the row, the thread's number in the whole grid, the mbarrier, and
     how many of its phases were complete. apart: operations, by the number that they
     have instead of a thread's. fences: the rows of fences of the async proxy. waits:
@@ -152,7 +152,7 @@ class Trace:
     iterations: dict[int, int] = field(default_factory=dict)
 
     def of_views(self, name: str) -> Columns:
-        """Return an attribute of every view."""
+        """Return the attribute `name` of every view."""
         return np.array([getattr(v, name) for v in self.views] or [0], np.int64)
 
     def _of_view(self, name: str) -> Columns:
@@ -164,7 +164,7 @@ class Trace:
 
     @cached_property
     def remote(self) -> Columns:
-        """Whether the access is to shared memory of another block of the cluster."""
+        """For each access, whether it is to another block's shared memory."""
         if not self.bulk.remote:
             return np.zeros(len(self), bool)
         found: Columns = (self._of_view("memory") >= 0) & (self.space == SHARED)
@@ -172,14 +172,14 @@ class Trace:
 
     @cached_property
     def owner(self) -> Columns:
-        """The block that owns the memory accessed, if it is shared."""
+        """For each access, the block that owns the memory, if that is shared."""
         if not self.bulk.remote:
             return self.block
         return np.where(self.remote, self._of_view("memory"), self.block)
 
     @cached_property
     def iteration(self) -> Columns:
-        """Numbers that sort as iterations do; 0 where lanes are in step."""
+        """For each access, a number that sorts as iterations do; 0 where in step."""
         found = np.zeros(len(self), np.int64)
         rank = {at: k for k, at in enumerate(sorted(set(self.iterations.values())), 1)}
         rows = [row for row in self.iterations if row < len(self)]
@@ -188,12 +188,12 @@ class Trace:
 
     @cached_property
     def thread(self) -> Columns:
-        """The thread's rank in its block."""
+        """For each access, its thread's rank in the block."""
         return self._of_view("thread")
 
     @cached_property
     def epoch(self) -> Columns:
-        """The number of barriers that the thread had passed."""
+        """For each access, the number of barriers that its thread had passed before."""
         return self._of_view("epoch")
 
     @property
@@ -204,7 +204,7 @@ class Trace:
         return len(self.site)
 
     def stores(self, name: str, byte: int | None = None) -> Columns:
-        """Return the rows of stores to the global array `name`, or one byte of it."""
+        """Return the rows of stores to the global array `name`, or to a byte of it."""
         if byte is None:
             mine = np.array([a == name for a in self.arrays] or [False])[self.array]
         else:
@@ -215,7 +215,7 @@ class Trace:
     def element(self, row: int) -> str:
         """Format the element that the access at `row` touches: `tile[3, 7]`.
 
-        If it touches several elements, it is the first; '' if that is unclear.
+        If the access touches several, format the first; '' if the index is unknown.
         """
         array = int(self.array[row])
         start, shape = self.extents[array] if self.extents else (0, ())
@@ -226,7 +226,7 @@ class Trace:
         return f"{self.arrays[array]}[{', '.join(str(int(i)) for i in index)}]"
 
     def by(self, row: int) -> tuple[Index, Index]:
-        """Return the thread that made the access at `row`, and its block."""
+        """Return the indices of the thread and of the block that accessed at `row`."""
         thread, block = int(self.thread[row]), int(self.block[row])
         return unravel(thread, self.block_size), unravel(block, self.grid_size)
 
@@ -236,6 +236,6 @@ class Trace:
         return f"thread {named(thread)}" + f" of block {named(block)}" * with_block
 
     def last_store(self, name: str, byte: int) -> int | None:
-        """Return the row of the last store to a byte of the global array `name`."""
+        """Return the row of the last store to a byte of the array `name`, or None."""
         hit = self.stores(name, byte)
         return int(hit[-1]) if hit.size else None

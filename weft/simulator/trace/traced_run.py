@@ -52,7 +52,7 @@ class TracedRun(WatchedRun):
     # Arrays
 
     def attached(self, x: Watched) -> None:
-        """Number an array in the log."""
+        """Give an array its number in the log."""
         start = x._base + pointer(x._data)
         x._number = self.log.number(x._id, start, x._data.strides)
 
@@ -254,7 +254,7 @@ class ValuedRun(TracedRun):
         super().met(threads, scope)
 
     def waiting(self, block: int) -> dict[int, tuple[Any, Place]]:
-        """Return a block's threads that wait at a barrier, with a key and the place.
+        """Return a key and a place for each thread of `block` that waits at a barrier.
 
         The key has the barrier and the iterations of loops: threads with equal keys
         meet.
@@ -275,7 +275,7 @@ class ValuedRun(TracedRun):
         self.settle()
 
     def settle(self) -> None:
-        """Look at what the last requested access has left in memory."""
+        """Record the value that the last requested access has left in memory."""
         if self._open is not None:
             row, x, at = self._open
             self.values[row] = self.values[row][0], _value(x, at)
@@ -312,7 +312,7 @@ def _index(x: Watched, offset: int) -> tuple[int, ...] | None:
 
 
 def _value(x: Watched, at: tuple[int, ...]) -> Any:
-    """Return an element as a Python number, None for a record."""
+    """Return an element as a Python number, or None for a record."""
     value = x._data[at].item()
     return value if isinstance(value, bool | int | float | complex) else None
 

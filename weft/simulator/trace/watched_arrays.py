@@ -26,7 +26,7 @@ class Watched(Array):
     _unit: int
 
     def attach(self, run: Any, number: int, base: int) -> None:
-        """Set where accesses are reported. base: the address of NumPy's address 0."""
+        """Report accesses to `run`. base: the trace's address of NumPy's address 0."""
         self._run, self._id, self._base = run, number, base
         self._fields: dict[str, Array] = {}
         run.attached(self)

@@ -34,11 +34,11 @@ Instruction = tuple[CodeType, int]
 class Recording:
     """How a launch is recorded.
 
-    `fresh` are the names of the arrays that hold nothing before it. `look` is called
-    with the trace so far, from time to time in a long launch; it may raise to end the
-    run. With `every`, all blocks are recorded, otherwise a sample if there are many.
-    `fill` puts initial values into new shared or local memory, by default the poison of
-    `arrays`.
+    `fresh` are the names of the arrays that hold nothing before the launch. `look` is
+    called with the trace so far, from time to time in a long launch; it may raise to
+    end the run. With `every`, all blocks are recorded, otherwise a sample if there are
+    many. `fill` puts initial values into new shared or local memory, by default the
+    poison of `arrays`.
     """
 
     fresh: frozenset[str] = frozenset()
@@ -123,7 +123,7 @@ class WatchedRun(Run):
     # Which blocks are recorded
 
     def calling(self, block: Block) -> Bound:
-        """Return the kernel as it runs in `block`: outside the sample, no notes."""
+        """Return the kernel as it runs in `block`: without notes outside the sample."""
         if self.is_noted(block.number):
             return self.bound
         if self._without_notes is None:
@@ -153,7 +153,7 @@ class WatchedRun(Run):
         self._excused.update(map(self.where.instruction, threads))
 
     def barriers_passed(self) -> Counter[tuple[int, Place]]:
-        """Return how many times each block has passed the barriers of each place."""
+        """Return how many times each block has passed the barrier at each place."""
         passed: Counter[tuple[int, Place]] = Counter()
         for (block, site), times in self._passed.items():
             passed[block, self._place(site)] += times
@@ -179,8 +179,8 @@ class WatchedRun(Run):
     def site(self, frame: FrameType) -> int:
         """Return the number of the learner's instruction in progress, above `frame`.
 
-        Places that a translation has numbered count up from 0, the others down from the
-        last number.
+        The number is shifted by OPERATION. Places that a translation has numbered count
+        up from 0, the others down from the last number.
         """
         known = self._sites.get
         while True:
@@ -214,7 +214,7 @@ class WatchedRun(Run):
     # Arithmetic
 
     def summing(self) -> dict[str, Any]:
-        """Return the names that count arithmetic on values that are in no array."""
+        """Return, by name, what counts arithmetic on values that are in no array."""
         flops = self._flops
 
         def sums(value: Any, site: int) -> Any:
@@ -240,7 +240,7 @@ class WatchedRun(Run):
 
 
 def sample(blocks: int, most: int = MOST_BLOCKS) -> frozenset[int]:
-    """Return which blocks of a grid to record: all, or some from all over it."""
+    """Return which blocks of a grid to record: all, or `most` from all over it."""
     if blocks <= most:
         return frozenset(range(blocks))
     edge = most // 4

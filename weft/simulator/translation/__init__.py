@@ -1,1 +1,1 @@
-"""From a learner's kernel to the Python that runs: plain numbers and memory."""
+"""Translation of a learner's kernel to the Python that runs: plain numbers, memory."""

@@ -33,7 +33,7 @@ class Accesses(Values):
         return node
 
     def array(self, node: ast.expr, of: Arr) -> tuple[ast.expr, str]:
-        """Return the array to index through, and the name that its aliases have."""
+        """Return an expression for an array, and the name its aliases have, or ''."""
         if isinstance(node, ast.Name) and node.id not in self._bare:
             self.made.aliases[node.id] = of.ndim
             return node, node.id
@@ -44,7 +44,7 @@ class Accesses(Values):
         return syntax.named(name, value, node), ""
 
     def is_element(self, of: Kind, parts: list[ast.expr]) -> bool:
-        """Return whether indices lead to a number that can be accessed directly."""
+        """Return whether `parts` index a number that can be accessed directly."""
         return (
             isinstance(of, Arr)
             and of.number is not None
@@ -55,7 +55,7 @@ class Accesses(Values):
         )
 
     def load(self, node: ast.Subscript, of: Arr) -> ast.expr:
-        """Translate `x[i]`."""
+        """Translate the load `x[i]`."""
         parts = parts_of(node.slice)
         flops = getattr(node, "flops", 0)
         if self.function.noting is Noting.CALLS or not self.is_element(of, parts):
@@ -91,7 +91,7 @@ class Accesses(Values):
         indices: list["Index"],
         verb: str = "read",
     ) -> None:
-        """Record what is accessed here, for the message if it is out of bounds."""
+        """Record what `node` accesses, for the message if an index is out of bounds."""
         name = alias or name_of(base)
         shown = tuple(i.shown for i in indices)
         self.made.accesses[position_of(node)] = Access(name, shown, verb)
@@ -162,7 +162,7 @@ class Accesses(Values):
         return syntax.either(noted, note, where=node)
 
     def _iteration(self, node: ast.expr) -> tuple[int, ast.expr]:
-        """Make a call that notes the iteration; return its list's number with it."""
+        """Return a new list's number, and a call that notes the iteration there."""
         assert self.around is not None
         number = self.function.number(node, 0, Spotted())
         at = self.function.local_number(number)
@@ -207,7 +207,7 @@ class Accesses(Values):
         node: ast.AST,
         operation: int = WRITE,
     ) -> None:
-        """Store a number to an element, and mark it; note it if it is a WRITE."""
+        """Store a number to an element and mark the element; if a WRITE, note it."""
         verb = "write" if operation == WRITE else CHANGES
         self._remember(target, base, alias, indices, verb)
         row = self.of_array(base, alias, "v", target)
@@ -276,7 +276,7 @@ class Accesses(Values):
         return made
 
     def _checked(self, index: "Index", node: ast.AST) -> ast.expr:
-        """Return an index with a check, if it may be negative."""
+        """Return an index, with a check if it may be negative."""
         if index.natural:
             return index.use()
         zero = syntax.constant(0, node)
@@ -321,7 +321,7 @@ def attribute_of(of: ast.expr, what: str, node: ast.AST) -> ast.expr:
 
 
 def part_of(array: Any, what: str) -> Any:
-    """Return the same property as a kernel begins, or None if there is no array yet."""
+    """Return the property that `attribute_of` calls `what`, None if there is none."""
     if what in _ATTRIBUTES:
         return getattr(array, _ATTRIBUTES[what], None)
     strides, axis = getattr(array, _STRIDES[what[0]], ()), int(what[1:])
@@ -334,7 +334,7 @@ _STRIDES = {"s": "strides", "t": "_steps"}
 
 
 def is_natural(index: ast.expr) -> bool:
-    """Return whether an index is never negative; Python would count from the end."""
+    """Return whether an index is never below 0, where Python counts from the end."""
     found = kind(index)
     return isinstance(found, Num) and found.natural
 

@@ -1,4 +1,4 @@
-"""Translates atomic operations: a running thread is not interrupted."""
+"""Translates atomic operations to plain ones: a running thread is not interrupted."""
 
 import ast
 

@@ -1,10 +1,10 @@
 """Translates the expressions of a kernel to plain numbers and memory.
 
-Every number is a Python bool, int or float, whose type inference knows: an integer is
-in the range of its type, a float32 is a float that has been rounded. Some expressions
-need statements before them, such as one that rounds. If all of an expression is always
-evaluated, these are put before its statement. Elsewhere, as in the branches of `a if b
-else c`, a call does the same more slowly.
+Every number is a Python bool, int or float, whose type is known from inference: an
+integer is in the range of its type, a float32 is a float that has been rounded. Some
+expressions need statements before them, such as one that rounds. If all of an
+expression is always evaluated, these are put before its statement. Elsewhere, as in the
+branches of `a if b else c`, a call does the same more slowly.
 """
 
 import ast
@@ -34,7 +34,8 @@ class Expressions(Atomics):
     def expr(self, node: ast.expr, raw: bool = False) -> ast.expr:
         """Translate an expression.
 
-        raw: whether a float32 need not be rounded, because it is stored as one at once.
+        raw: whether a float32 need not be rounded, because it is at once stored as a
+        float32.
         """
         visit = getattr(self, f"_{type(node).__name__.lower()}", None)
         if visit is None:
@@ -233,7 +234,7 @@ class Expressions(Atomics):
     def _plainly(
         self, node: ast.Call, name: str, made: list[ast.expr], given: list[Kind]
     ) -> ast.expr | None:
-        """Use Python's own function if it has the same result, or return None."""
+        """Return a call of Python's own function if its result is the same, or None."""
         found = [k.number for k in given if isinstance(k, Num)]
         if name == "range":
             node.args = made
@@ -289,7 +290,7 @@ _SHAPED = frozenset([("cuda", "shared.array"), ("cuda", "local.array")])
 
 
 def _is_single(name: str, given: list[Kind]) -> bool:
-    """Return whether `min`, `max` or `sum` gets a number, or an array of arrays."""
+    """Return whether `min`, `max`, `sum` gets a number or a multi-dimensional array."""
     if not (name == "sum" and given) and not (
         name in ("min", "max") and len(given) == 1
     ):

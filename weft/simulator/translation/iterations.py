@@ -7,9 +7,9 @@ lanes longer than others, and in a device function. There each access is noted w
 thread's current iteration.
 
 That is one integer: the iteration of the enclosing loop, and in the lower bits how many
-iterations of the inner loop have begun. A loop keeps it in a variable, but only if
-something in it is noted with it. A device function gets its caller's iteration, and the
-number of its call there.
+iterations of the inner loop have begun. A loop keeps it in a variable, but only if an
+access in the loop is noted with it. A device function gets its caller's iteration, and
+the number of its call there.
 """
 
 import ast
@@ -37,14 +37,14 @@ class Around:
     """
 
     def __init__(self, name: str, outer: "Around | None", node: ast.AST) -> None:
-        """Prepare. name: the variable for the iteration. node: a statement."""
+        """Prepare. name: the variable for the iteration. node: a statement inside."""
         self._name, self._outer = name, outer
         self.begins, self.each = nothing(node), nothing(node)
         self._used = name == ITERATION
 
     @classmethod
     def call(cls) -> "Around":
-        """Return one for the call of a device function."""
+        """Return an `Around` for the call of a device function."""
         return cls(ITERATION, None, ast.Pass())
 
     def iteration(self, node: ast.AST) -> ast.expr:
@@ -72,7 +72,7 @@ class Together:
 
 
 def inner(around: Around | None, number: int, node: ast.AST) -> ast.expr:
-    """Return an expression for an iteration within that of `around`."""
+    """Return an expression for iteration or call `number` within that of `around`."""
     own = syntax.constant(number, node)
     if around is None:
         return own
@@ -87,7 +87,7 @@ def nothing(node: ast.AST) -> ast.Expr:
 
 
 def leaves(node: ast.AST, how: type[ast.stmt]) -> bool:
-    """Return whether a statement has a `break` or `continue` of the enclosing loop."""
+    """Return whether `node` has a `break` or `continue` of the loop around it."""
     if isinstance(node, how):
         return True
     if isinstance(node, (ast.For, ast.While)):
@@ -105,7 +105,10 @@ class Sameness:
     """
 
     def __init__(self, definition: ast.FunctionDef, known: set[str]) -> None:
-        """Look at a function before it is translated."""
+        """Analyse a function before it is translated.
+
+        known: names that are known to have the same value in all lanes.
+        """
         stored = [
             node.id
             for node in nodes_of(definition)
@@ -139,7 +142,7 @@ class Sameness:
             self._known.add(target.id)
 
     def drop(self, target: ast.expr) -> None:
-        """Record that the loop is over."""
+        """Record that the loop with this variable is over."""
         if isinstance(target, ast.Name):
             self._known.discard(target.id)
 

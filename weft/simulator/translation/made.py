@@ -71,7 +71,7 @@ class Body:
         }
 
     def number(self, node: ast.expr, flops: int, spot: Spotted | None = None) -> int:
-        """Return a number for a place that notes something."""
+        """Return a new number for a place that notes something."""
         self.numbered.append(position_of(node))
         self.flops.append(flops)
         self.spots.append(spot)
@@ -83,12 +83,12 @@ class Body:
 
     @property
     def last_access(self) -> Spotted:
-        """The last spot that touches memory, not a list that goes with it."""
+        """The last spot that touches memory, rather than a list that goes with one."""
         found = (spot for spot in reversed(self.spots) if spot is not None)
         return next(spot for spot in found if spot.operation >= 0)
 
     def device(self, value: Any, kinds: tuple[Kind, ...]) -> str:
-        """Return the name by which to call a device function with such arguments."""
+        """Return the name by which to call a device function with these `kinds`."""
         for name, known, given in self.devices:
             if known is value and given == kinds:
                 return name
@@ -96,7 +96,7 @@ class Body:
         return self.devices[-1][0]
 
     def outside(self, name: str) -> Any:
-        """Return the number that is the value of an outside name, or None."""
+        """Return the value of `name` if it is a number from outside, or None."""
         value = None if name in self._local else self._scope.get(name)
         if isinstance(value, np.generic):
             value = value.item()

@@ -23,7 +23,8 @@ class Noting(Enum):
     """The detail of a kernel's notes.
 
     NONE: nothing. NUMBERS: for each place the numbers of the elements, in lists of each
-    thread. ACCESSES: each access in one log, in order. CALLS: that, and loads by calls.
+    thread. ACCESSES: each access in one log, in order. CALLS: as ACCESSES, with loads
+    by calls.
     """
 
     NONE = "none"
@@ -69,7 +70,7 @@ def is_load(node: ast.AST) -> bool:
 
 
 class MarkArithmetic(ast.NodeVisitor):
-    """Finds the largest expressions with arithmetic in them, outside indices."""
+    """Marks the largest expressions with arithmetic in them, outside indices."""
 
     def visit_BinOp(self, node: ast.BinOp) -> None:
         _mark(node, 0)

@@ -25,9 +25,10 @@ class Reaching:
     def _block(
         self, body: list[ast.stmt], after: Calls, leave: Calls, again: Calls
     ) -> Calls:
-        """Return what may be called from the start of a block on.
+        """Return the functions that may be called from the start of a block on.
 
-        leave, again: what may be called after a `break` and after a `continue` there.
+        leave, again: the functions that may be called after a `break` and after a
+        `continue` there.
         """
         for node in reversed(body):
             after = self._statement(node, after, leave, again)
@@ -36,7 +37,7 @@ class Reaching:
     def _statement(
         self, node: ast.stmt, after: Calls, leave: Calls, again: Calls
     ) -> Calls:
-        """Return what may be called from a statement on."""
+        """Return the functions that may be called from a statement on."""
         if hasattr(node, "counts"):
             self.after[node] = after
         match node:

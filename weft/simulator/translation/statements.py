@@ -67,7 +67,7 @@ class Statements(Expressions):
         return self.function.outside(name) is not None
 
     def _ask(self, definition: ast.FunctionDef) -> None:
-        """Give a kernel parameters for what stays the same from its beginning on."""
+        """Give a kernel parameters for the values that are fixed once it begins."""
         given = [Given(f"__{part}", "", part) for part in self.made.positions]
         for name in sorted(self.made.aliases.keys() & self._arguments):
             parts = self._wanted(name)
@@ -113,7 +113,7 @@ class Statements(Expressions):
         return [part for part in parts if f"__{part}_{name}" in self._mentioned]
 
     def _aliases(self, name: str, node: ast.AST) -> list[ast.stmt]:
-        """Assign the properties that an array is indexed through to variables."""
+        """Return statements that assign an array's used properties to variables."""
         return [
             syntax.assign(
                 f"__{what}_{name}",
@@ -128,7 +128,7 @@ class Statements(Expressions):
         self.out.append(mark(name, node))
 
     def _renewed(self, body: list[ast.stmt]) -> list[ast.stmt]:
-        """Add the statements that follow the assignment of an array to a name."""
+        """Return `body` with its marks replaced by statements: aliases, lengths."""
         made: list[ast.stmt] = []
         for statement in body:
             if not isinstance(statement, ast.FunctionDef):
@@ -152,9 +152,10 @@ class Statements(Expressions):
         return made
 
     def _lengths(self, spot: Spotted, name: str, node: ast.stmt) -> list[ast.stmt]:
-        """Note with a store how many times the thread has read from the array before.
+        """Return statements that note with a store how often the array has been read.
 
-        It may read later what it now stores to memory that held nothing.
+        The thread may later read from the array what it now stores to memory that held
+        nothing.
         """
         made: list[ast.stmt] = []
         for read in self.reads.get(name, []):
@@ -211,7 +212,7 @@ class Statements(Expressions):
             self.out.append(syntax.placed(ast.Expr(over), node))
 
     def _casts(self, node: ast.AST, place: str) -> list[ast.stmt]:
-        """Make the statements that convert variables at a position of `node`."""
+        """Make the statements that convert variables at position `place` of `node`."""
         casts = getattr(node, "casts", {}).get(place) or {}
         where = node if isinstance(node, ast.stmt) else node.body[-1]  # type: ignore[attr-defined]
         return [
@@ -222,7 +223,7 @@ class Statements(Expressions):
     def _converting_variable(
         self, name: str, to: Cast, unset: bool, node: ast.stmt
     ) -> ast.stmt:
-        """Convert a variable, if it has a value."""
+        """Return a statement that converts a variable, which may be `unset`."""
         made = self.variable(syntax.name(name, node), to, node)
         new: ast.stmt = syntax.assign(name, made, node)
         if unset:
@@ -474,7 +475,7 @@ class Statements(Expressions):
 
     @contextmanager
     def _iterating(self, around: Around, same: bool) -> Iterator[None]:
-        """Translate what a loop repeats within a `with` block.
+        """Treat what is translated within a `with` block as repeated by a loop.
 
         same: whether all lanes that begin it execute equally many iterations.
         """
@@ -537,7 +538,7 @@ class Statements(Expressions):
 
 
 def mentioned(body: list[ast.stmt]) -> set[str]:
-    """Return the names in some statements."""
+    """Return the names in the statements of `body`."""
     found = (node for statement in body for node in nodes_of(statement))
     return {node.id for node in found if isinstance(node, ast.Name)}
 

@@ -1,4 +1,4 @@
-"""Make pieces of Python's syntax tree, each at the position of what it replaces."""
+"""Makers of syntax-tree nodes, each at the position of the node it replaces."""
 
 import ast
 from collections.abc import Iterable
@@ -34,7 +34,7 @@ def two(a: ast.expr, op: ast.operator, b: ast.expr, where: ast.AST) -> ast.BinOp
 
 
 def either(*parts: ast.expr, where: ast.AST) -> ast.BoolOp:
-    """Make `a or b`."""
+    """Make `a or b or …`."""
     return placed(ast.BoolOp(ast.Or(), list(parts)), where)
 
 
@@ -57,7 +57,7 @@ def put(of: ast.expr, index: ast.expr, value: ast.expr, where: ast.AST) -> ast.A
 
 
 def placed(node: Node, where: ast.AST) -> Node:
-    """Give `node`, and new nodes directly in it, the position of another node."""
+    """Give `node`, and any new children it has, the position of `where`."""
     for new in (node, *ast.iter_child_nodes(node)):
         if isinstance(new, (ast.expr, ast.stmt)) and not hasattr(new, "lineno"):
             ast.copy_location(new, where)
@@ -65,7 +65,7 @@ def placed(node: Node, where: ast.AST) -> Node:
 
 
 def statements(text: str, where: ast.AST) -> list[ast.stmt]:
-    """Parse statements, all at the position of another node."""
+    """Parse `text` into statements, all at the position of `where`."""
     made = ast.parse(text).body
     for one in made:
         for new in nodes_of(one):
@@ -75,7 +75,7 @@ def statements(text: str, where: ast.AST) -> list[ast.stmt]:
 
 
 def has_effect(node: ast.AST) -> bool:
-    """Return whether evaluating an expression may change memory, or let others run."""
+    """Return whether evaluating `node` may change memory or let other threads run."""
     return any(
         isinstance(inner, (ast.Yield, ast.YieldFrom))
         or (
@@ -96,7 +96,7 @@ PURE = ("__pure_", "__note")  # prefixes of the names of functions without effec
 
 
 def declared(node: ast.AST) -> str:
-    """Return 'shared' or 'local' for a call such as `cuda.shared.array`, or ''."""
+    """Return 'shared' or 'local' for a call such as `cuda.shared.array`, else ''."""
     match node:
         case ast.Call(
             func=ast.Attribute(

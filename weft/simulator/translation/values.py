@@ -1,8 +1,8 @@
-"""Translates arithmetic: numbers, operators, conversions, choices.
+"""Translation of arithmetic: numbers, operators, conversions, choices.
 
-Some of it needs statements before it, such as a rounding to float32. If all of an
-expression is always evaluated, these are put before its statement. Elsewhere, as in the
-branches of `a if b else c`, a call does the same more slowly.
+Some operations, such as rounding to float32, need statements of their own. If all of an
+expression is always evaluated, these are put before the expression's statement.
+Elsewhere, as in the branches of `a if b else c`, a call does the same more slowly.
 """
 
 import ast
@@ -23,12 +23,13 @@ from weft.simulator.translation.notes import Noting
 
 
 class Values:
-    """Translates arithmetic; `out` are the statements of the block being made."""
+    """Translates arithmetic; `out` holds the statements of the block being made."""
 
     def __init__(self, function: Body, own: set[str], kept: set[str]) -> None:
-        """Prepare. own: the names that are only ever assigned a shared or local array.
+        """Prepare to translate a function.
 
-        kept: the arguments that are never reassigned.
+        own: the names that are only ever assigned a shared or local array. kept: the
+        arguments that are never reassigned.
         """
         self.function, self.own, self.kept = function, own, kept
         self.out: list[ast.stmt] = []
@@ -60,7 +61,7 @@ class Values:
         return f"__{self._temporary}"
 
     def pure(self, what: str, node: ast.AST, *args: ast.expr) -> ast.expr:
-        """Make a call of a function of `numbers`, which has no side effects."""
+        """Make a call of `what`, a function in `numbers` without side effects."""
         name = f"__pure_{what}"
         self.made.helpers[name] = numbers.FUNCTIONS[what]
         return syntax.call(name, args, node)
@@ -68,17 +69,17 @@ class Values:
     def applied(
         self, what: str, function: Any, node: ast.AST, *args: ast.expr
     ) -> ast.expr:
-        """Make a call of a function of arithmetic. what: its name, with the types."""
+        """Make a call of an arithmetic function. what: its name and operand types."""
         name = f"__pure_{what}"
         self.made.helpers[name] = function
         return syntax.call(name, args, node)
 
     def plain(self, made: ast.expr, node: ast.AST) -> ast.expr:
-        """Convert the result of a function of NumPy numbers to a plain number."""
+        """Convert the NumPy number that `made` evaluates to into a plain number."""
         return self.pure("plain", node, made)
 
     def numpys(self, made: ast.expr, given: Kind, node: ast.AST) -> ast.expr:
-        """Convert a plain number, or a tuple of them, to NumPy's, which have types."""
+        """Convert a plain number, or a tuple of them, to NumPy's typed numbers."""
         if isinstance(given, Tup) and all_numbers(given.parts):
             found = tuple(part.number for part in given.parts)  # type: ignore[union-attr]
             what = f"numpys_{'_'.join(map(str, found))}"
@@ -90,14 +91,14 @@ class Values:
 
     @property
     def by_iterations(self) -> bool:
-        """Whether accesses are noted with iterations."""
+        """Whether accesses are noted with their iterations."""
         return self.function.noting in (Noting.NUMBERS, Noting.ACCESSES)
 
     @contextmanager
     def inline(self) -> Iterator[None]:
-        """Put no statements before the current one, within a `with` block.
+        """Within a `with` block, put no statements before the current one.
 
-        It is for expressions that are only sometimes evaluated.
+        This is for expressions that are only sometimes evaluated.
         """
         before, self._lifting = self._lifting, False
         try:
@@ -108,7 +109,7 @@ class Values:
 
     @contextmanager
     def sometimes(self) -> Iterator[None]:
-        """Translate what some lanes may skip, within a `with` block."""
+        """Within a `with` block, translate code that some lanes may skip."""
         before = self.in_step
         self.in_step = before and self.around is None
         try:
@@ -127,9 +128,9 @@ class Values:
         return made
 
     def _spill(self, made: list[ast.expr], mark: int) -> None:
-        """Assign expressions to names before the statements from `mark` on.
+        """Assign expressions in `made` to names before the statements from `mark` on.
 
-        This keeps the order of evaluation.
+        Only those that would otherwise be evaluated out of order.
         """
         lifted = self.out[mark:]
         if not lifted:
@@ -143,7 +144,7 @@ class Values:
                 mark += 1
 
     def held(self, value: ast.expr, node: ast.AST) -> ast.expr:
-        """Assign a value that is used more than once to a name."""
+        """Return a new name for `value`, or `value` if it is a name or a constant."""
         if isinstance(value, (ast.Name, ast.Constant)):
             return value
         name = self.temporary()
@@ -163,7 +164,7 @@ class Values:
         return syntax.name(name, node)
 
     def finished(self, made: ast.expr, to: Number | None, node: ast.AST) -> ast.expr:
-        """Convert a result of arithmetic to its type."""
+        """Convert a result of arithmetic to the type `to`; None leaves it unchanged."""
         if to is None:
             return made
         if to is FLOAT32:
@@ -173,7 +174,7 @@ class Values:
     def converted(
         self, made: ast.expr, given: Kind, to: Number, node: ast.AST
     ) -> ast.expr:
-        """Convert a number to another type."""
+        """Convert a number of kind `given` to the type `to`."""
         if not isinstance(given, Num) or given.number is to:
             return made
         function = conversions.conversion(given.number, to)
@@ -251,7 +252,7 @@ class Values:
         given: tuple[Num, ...],
         node: ast.AST,
     ) -> list[ast.expr]:
-        """Convert operands to the types that are computed with."""
+        """Convert operands to the types in which `operation` computes."""
         converts = operation.converts or (None,) * len(made)
         return [
             one if function is None else self._converting(function, one, k, node)
@@ -269,7 +270,7 @@ class Values:
         )
 
     def _cast(self, node: ast.AST, made: ast.expr, given: Number | None) -> ast.expr:
-        """Convert a result that loops widen, see `inference.settled`."""
+        """Convert a result whose type loops widen; see `inference.settled`."""
         cast = getattr(node, "cast", None)
         if cast is None or cast is given:
             return made
@@ -331,7 +332,7 @@ class Values:
     def _evaluated_once(
         self, made: ast.expr, node: ast.AST
     ) -> tuple[ast.expr, ast.expr]:
-        """Return an operand's first evaluation, and an expression to use it again."""
+        """Return expressions that evaluate an operand once, and that use it again."""
         if isinstance(made, (ast.Name, ast.Constant)):
             return made, made
         name = self.temporary()
@@ -391,7 +392,7 @@ def all_numbers(kinds: Any) -> bool:
 
 
 def _comparison(op: ast.cmpop, a: Kind, b: Kind) -> Operation | None:
-    """Return how Numba compares two kinds, None if Python's comparison is the same."""
+    """Return how Numba compares two kinds; None if Python's comparison is the same."""
     name = NAMES.get(type(op), "")
     if not isinstance(a, Num) or not isinstance(b, Num) or not name:
         return None
@@ -399,7 +400,7 @@ def _comparison(op: ast.cmpop, a: Kind, b: Kind) -> Operation | None:
 
 
 def _is_inexact(given: Num) -> bool:
-    """Return whether a comparison as floats may differ from an exact one."""
+    """Return whether comparing `given` as a float may differ from comparing exactly."""
     return given.most > 53 or not given.whole
 
 
@@ -416,7 +417,7 @@ def _converts(op: ast.cmpop, a: Kind, b: Kind) -> bool:
 
 
 def _may_overflow(name: str, a: Num, b: Num, by: Any) -> bool:
-    """Return whether a result may be too large for an int64."""
+    """Return whether the operator `name` may give a result too large for an int64."""
     most = max(a.most, b.most) + 1
     if name == "mul":
         most = a.most + b.most
