@@ -87,7 +87,7 @@ class TimeRole(SphinxRole):
         names = syllabus.names(lessons_of(root))
         if self.text == "all":
             read, work = times(root, names)
-            text = f"{hours(read)} to read and {hours(work)} in the labs"
+            text = f"{hours(read)} of reading and {hours(work)} of labs"
             return [nodes.Text(text)], []
         asked = [number.strip() for number in self.text.split(",")]
         stems = [name for name in names if name[:2] in asked]
