@@ -57,7 +57,7 @@ def allow_shared(kernel: Any, size: int) -> None:
 
 
 def launching_method() -> tuple[Any, str]:
-    """Return the class and the name of the method that launches kernels on a GPU.
+    """Return the class whose method launches kernels on a GPU, and the method's name.
 
     The method is called with the kernel's arguments, and then with the values that
     `launch_configuration` reads.
@@ -66,9 +66,9 @@ def launching_method() -> tuple[Any, str]:
 
 
 def launch_configuration(given: tuple[Any, ...]) -> tuple[Any, Any, Any, Any]:
-    """Return the grid, block, stream and bytes of shared memory of a launch.
+    """Return a launch's grid, block, stream and number of bytes of shared memory.
 
-    given: these four up to numba-cuda 0.22, later one object that contains them.
+    given: these four values up to numba-cuda 0.22; later, one object with them.
     """
     if len(given) == 1:
         config = given[0]
@@ -101,10 +101,10 @@ def replace_simulator(
     """Replace Numba's simulator with another.
 
     launcher: given a kernel and `(grid, block)`, returns a function of the kernel's
-    arguments. called: what runs if a kernel is called without a configuration. for_all:
-    a kernel's method `forall`. most_blocks: the most blocks of a cooperative launch.
-    members: attributes to set in `numba.cuda`. attributes: attributes to set on
-    devices.
+    arguments. called: the function that runs if a kernel is called without a
+    configuration. for_all: a kernel's method `forall`. most_blocks: the largest number
+    of blocks in a cooperative launch. members: attributes to set in `numba.cuda`.
+    attributes: attributes to set on devices.
     """
     stock: Any = import_module("numba.cuda.simulator.kernel")
     kernel = stock.FakeCUDAKernel
@@ -122,7 +122,7 @@ def replace_simulator(
 
 
 def simulators_jit(options: Collection[str]) -> Callable[..., Any]:
-    """Return the `cuda.jit` of Numba's simulator, which is passed only these `options`.
+    """Return a `cuda.jit` that passes only `options` to the one of Numba's simulator.
 
     The other options are accepted; those that concern launches are kept for
     `meaning.options_of`.
@@ -178,8 +178,8 @@ def simulators_array(data: np.ndarray[Any, Any]) -> Any:
 def pretend_device(capability: tuple[int, int]) -> SimpleNamespace:
     """Let Numba compile for a GPU of this compute capability, without one here.
 
-    Overloads such as `max` ask the current device for its capability, which can be
-    changed later: set `compute_capability` of the result.
+    Overloads such as `max` ask the current device for its capability. To change it
+    later, set `compute_capability` of the result.
     """
     device = SimpleNamespace(compute_capability=capability)
     dispatcher: Any = import_module("numba.cuda.dispatcher")

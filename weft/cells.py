@@ -19,7 +19,7 @@ def parse(source: str) -> ast.Module | None:
 
 
 def check(source: str) -> ast.Call | None:
-    """Return the call `check(exercise, ...)` that ends a cell, or None."""
+    """Return the call `check(exercise, ...)` that ends a cell, or None if none does."""
     tree = parse(source) if "check(" in source else None
     last = tree.body[-1] if tree and tree.body else None
     match last:
@@ -31,6 +31,6 @@ def check(source: str) -> ast.Call | None:
 
 
 def checked(source: str) -> str:
-    """Return the name of the exercise that a cell checks, "" if it checks none."""
+    """Return the name of the exercise that a cell checks, or "" if it checks none."""
     call = check(source)
     return call.args[0].id if call and isinstance(call.args[0], ast.Name) else ""

@@ -107,7 +107,7 @@ def _spot(trace: Trace, rows: Columns, number: int) -> Spot:
 
 
 def _beside(trace: Trace) -> Columns:
-    """Mark accesses to shared memory by the TMA or wgmma, which no warp requests."""
+    """Return a mask of shared-memory accesses by the TMA or wgmma, not by a warp."""
     beside = np.isin(trace.of_views("number"), list(trace.bulk.apart))[trace.view]
     beside &= trace.space == SHARED
     beside[list(trace.bulk.copies)] = True

@@ -40,5 +40,5 @@ def of_one_check() -> Iterator[None]:
 
 
 def iterations() -> int | None:
-    """Return the iterations in finished launches of the check in progress, or None."""
+    """Return the number of iterations in the check's finished launches, or None."""
     return done["iterations"] - _begun[0] if _begun else None

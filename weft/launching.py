@@ -121,7 +121,7 @@ class _Buffer(threading.local):
 
 
 def _packed(name: str, each: Any) -> tuple[str, str, str]:
-    """Return an argument's format, the values to pack, and the line that checks it."""
+    """Return an argument's format, the values to pack, and the lines that check it."""
     if str(each) in NUMBERS:
         return NUMBERS[str(each)], name, ""
     if not hasattr(each, "ndim") or each.layout != "C":

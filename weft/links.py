@@ -21,17 +21,17 @@ SERVED = "WEFT_BOOK"  # set by lab.py: the folder of pages that JupyterLab serve
 
 
 def book(page: str) -> str:
-    """Return the address of a page of the book, such as `bugs/race.html`."""
+    """Return a book page's address. page: its name, such as `bugs/race.html`."""
     return _page(f"book/{page}")
 
 
 def lab(stem: str) -> str:
-    """Return the address of a lab: its notebook if that is here, else its page."""
+    """Return the address of a lab's notebook if that is here, or else of its page."""
     return _notebook("labs", stem)
 
 
 def solution(stem: str) -> str:
-    """Return the address of a lab's solution: its notebook if here, else its page."""
+    """Return the address of a solution's notebook if that is here, else of its page."""
     return _notebook("solutions", stem)
 
 

@@ -35,7 +35,7 @@ def plain(text: str) -> str:
 
 
 def block(parts: Iterable[str], *, label: str) -> str:
-    """Wrap parts in HTML in one region, named `label` for screen readers.
+    """Wrap `parts`, in HTML, in one region named `label` for screen readers.
 
     Wide content scrolls inside the region rather than widening the page.
     """

@@ -1,7 +1,7 @@
 """The meaning of a kernel's names, whichever package its file imports.
 
 Kernels are written for `numba.cuda`, on a GPU or in Numba's simulator, for its
-successor `numba_cuda_mlir`, or for our own stand-in for either. All of them have number
+successor `numba_cuda_mlir`, or for our stand-in for either. All of them have number
 types, vector types, a module `cuda` and the result of `cuda.jit`, in much the same
 form. So a value is identified by its class and attributes, and a package is used only
 if it has been imported: this module imports none of them, and needs NumPy only when it
@@ -43,7 +43,7 @@ def clustered(size: int) -> Iterator[None]:
 
 
 def package_of(kind: type) -> str:
-    """Return a class's package: one of `PACKAGES`, `STAND_IN`, or '' for any other."""
+    """Return a class's package: one of `PACKAGES`, or `STAND_IN`, or '' for others."""
     module = str(kind.__module__)
     if module.startswith(STAND_IN):
         return STAND_IN
@@ -73,7 +73,7 @@ def installed(package: str = "numba") -> bool:
 def simulating() -> bool:
     """Return whether Numba compiles no kernels for a GPU in this process.
 
-    That is so if Numba runs as a simulator, will once imported, or is not installed.
+    That is so if Numba is its simulator, will be once imported, or is not installed.
     """
     numba = loaded()
     if numba is not None:
@@ -116,7 +116,7 @@ def uses_fastmath(kernel: Any) -> bool:
 
 
 def _options(kernel: Any) -> Mapping[str, Any]:
-    """Return the options given to `@cuda.jit`, empty in a simulator."""
+    """Return the options given to `@cuda.jit`, or none in a simulator."""
     return getattr(kernel, "targetoptions", None) or {}
 
 
@@ -150,7 +150,7 @@ def options_of(kernel: Any) -> Options:
 def told(
     first: Any, given: Mapping[str, Any], is_signature: Callable[[Any], bool]
 ) -> Options:
-    """Return the options in a call of `cuda.jit` with a first argument and keywords."""
+    """Return the options in a call of `cuda.jit`. given: its keyword arguments."""
     signatures: tuple[Any, ...] = ()
     if isinstance(first, list):
         signatures = tuple(first)
@@ -169,10 +169,10 @@ class Typing(Protocol):
         """Return whether a value is one signature: a string, types or `void(...)`."""
 
     def signature_types(self, signature: Any) -> tuple[tuple[Any, ...], Any]:
-        """Return the types of a signature's arguments, and of its result or None.
+        """Return the types of a signature's arguments, and that of its result or None.
 
-        signature: one that `is_signature` accepts. Raises the error of evaluating it,
-        if it is a string.
+        signature: one that `is_signature` accepts. If it is a string, raises any error
+        of evaluating it.
         """
 
     def array_type(self, dtype: "np.dtype[Any]", ndim: int, layout: str) -> Any:
@@ -193,7 +193,7 @@ class Typing(Protocol):
 class _Compiler:
     """The typing of a package with a compiler; fields are names of its modules.
 
-    sigutils: the places of that module, those of newer versions first.
+    sigutils: where that module may be; the places in newer versions first.
     """
 
     sigutils: tuple[str, ...]
@@ -270,13 +270,13 @@ def is_number_type(value: Any) -> bool:
 
 
 def is_record_type(value: Any) -> bool:
-    """Return whether a value is a structure type such as `numba.from_dtype` makes."""
+    """Return whether a value is a structure type, such as `numba.from_dtype` makes."""
     kind = type(value)
     return known(value) and any(base.__name__ == "Record" for base in kind.__mro__)
 
 
 def is_type(value: Any) -> bool:
-    """Return whether a value is a number type or a vector type, such as `float32x4`."""
+    """Return whether a value is a number type, or a vector type such as `float32x4`."""
     return hasattr(value, "bitwidth") or hasattr(value, "num_elements")
 
 
@@ -378,7 +378,7 @@ def without_hint(arg: Any) -> Any:
 
 
 def transferred(arg: Any, back: list[Callable[[], Any]]) -> Any:
-    """Return the array that a `cuda.In`, `Out` or `InOut` passes in a simulator.
+    """Return the array that a simulator gets for a `cuda.In`, `Out` or `InOut`.
 
     back: receives functions to call after the launch. Other arguments are unchanged.
     """

@@ -10,9 +10,10 @@ class Place:
     """A place in the learner's source at which something happened.
 
     `line` is numbered as in the learner's editor (1 is the first line of the cell or
-    file), `text` is that line without its indentation, `expression` the part of it that
-    was being evaluated ('' if Python does not say). `file` is the cell or file. `calls`
-    says whether the line called the function of the place listed before this one.
+    file), `text` is that line without its indentation, and `expression` the part of it
+    that was being evaluated ('' if Python does not say). `file` is the cell or file.
+    `calls` says whether the line called the function of the place listed before this
+    one.
     """
 
     function: str
@@ -24,7 +25,7 @@ class Place:
 
 
 def axes(index: tuple[int, ...], size: tuple[int, ...]) -> tuple[int, ...]:
-    """Shorten an index (x, y, z) to the dimensions of its block or grid.
+    """Shorten an index (x, y, z) to as many axes as its block or grid uses.
 
     >>> axes((5, 0, 0), (32, 32, 1)), axes((5, 0, 0), (64, 1, 1))
     ((5, 0), (5,))
@@ -65,7 +66,7 @@ def place(code: CodeType, lasti: int, lines: dict[int, str]) -> Place:
 def _positions(code: CodeType, table: bytes) -> tuple[tuple[int | None, ...], ...]:
     """Return the position of each instruction of `code`.
 
-    table: distinguishes code objects that are equal except for their positions.
+    table: the encoded positions; they tell apart code objects that are otherwise equal.
     """
     return tuple(code.co_positions())
 

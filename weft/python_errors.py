@@ -72,7 +72,7 @@ def advice(error: Exception, text: str, functions: frozenset[str]) -> str:
 
 
 def power(error: Exception) -> str:
-    """Say which operator raises to a power if `^` has failed, else ''.
+    """Say which operator raises to a power if `^` has failed, or ''.
 
     >>> power(TypeError("unsupported operand type(s) for ^: 'float' and 'int'"))
     'In Python, `**` is the power and `^` is a bitwise exclusive or.'
@@ -83,7 +83,7 @@ def power(error: Exception) -> str:
 
 
 def in_plain_words(error: BaseException) -> str:
-    """Return an error's message; for NumPy's bitwise operators, reworded.
+    """Return an error's message, reworded if it is about NumPy's bitwise operators.
 
     >>> in_plain_words(TypeError("ufunc 'bitwise_xor' not supported for ..."))
     '`^` takes integers, and one side is something else'

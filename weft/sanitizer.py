@@ -158,9 +158,9 @@ def unwritten(trace: Trace) -> Unwritten | None:
 
 
 def unfinished(trace: Trace) -> Unfinished | None:
-    """Return the first read of shared memory that a copy is still filling, or None.
+    """Return the first read of shared memory that a copy may still be filling, or None.
 
-    The last store there is the start of an asynchronous copy, and no wait followed.
+    The last store there is the start of an asynchronous copy that was not waited for.
     """
     begun = trace.atomics["begun"]
     if not begun.size:
@@ -186,11 +186,11 @@ def unfinished(trace: Trace) -> Unfinished | None:
 
 
 def left(trace: Trace) -> Left | None:
-    """Return the first access to another block, which may have ended by then, or None.
+    """Return the first access to another block that may have ended by then, or None.
 
-    At least one thread of the block must be ordered after the access when it ends. CUDA
-    C++ Programming Guide, "Distributed Shared Memory": all accesses to the memory of a
-    block come before its end. This includes arrivals at its mbarriers.
+    At least one thread of that block must be ordered after the access when it ends.
+    CUDA C++ Programming Guide, "Distributed Shared Memory": all accesses to the memory
+    of a block come before its end. This includes arrivals at its mbarriers.
     """
     if not (rows := np.flatnonzero(trace.remote)).size:
         return None
@@ -273,10 +273,11 @@ def _places(*accesses: Access) -> list[Place]:
 
 
 def _candidates(trace: Trace) -> list[Columns]:
-    """Return groups of rows that may race: same bytes, several threads, some write.
+    """Return groups of rows that may race: same bytes, several threads, a write.
 
     Barriers order everything else: two accesses of one block race only if they have the
-    same epoch, and two of different blocks only if the grid's epoch is the same.
+    same epoch, and two of different blocks only if they have the same epoch of the
+    grid.
     """
     rows = np.flatnonzero(trace.space != LOCAL)
     if not rows.size or not (trace.operation[rows] != READ).any():
@@ -317,7 +318,7 @@ def _inside(
 
 
 def _groups(trace: Trace, rows: Columns, who: Columns, *keys: Columns) -> list[Columns]:
-    """Return groups of rows with equal keys and several `who`, some of which write."""
+    """Return groups of rows with equal keys, several `who` and at least one write."""
     if not rows.size:
         return []
     order, new = columns.order(*keys)
@@ -334,7 +335,7 @@ def _groups(trace: Trace, rows: Columns, who: Columns, *keys: Columns) -> list[C
 
 
 def _words(trace: Trace, rows: Columns) -> tuple[Columns, Columns]:
-    """Split accesses into units that divide them all; return rows, and unit numbers.
+    """Split accesses into units that divide them all; return rows and unit numbers.
 
     In most traces all accesses have one size, and there is nothing to split.
     """
@@ -345,7 +346,7 @@ def _words(trace: Trace, rows: Columns) -> tuple[Columns, Columns]:
 
 
 def _guesses(trace: Trace) -> frozenset[int]:
-    """Return the instructions that only read a value for a compare-and-swap to expect.
+    """Return the instructions that only read the value that a compare-and-swap expects.
 
     The value may be stale: then the swap fails. So the read may race with atomics. An
     instruction guesses if its thread's next access to the same element is always such a
@@ -446,7 +447,7 @@ def _race(trace: Trace, first: int, second: int) -> Race:
 
 
 def _told(trace: Trace, row: int) -> Access | None:
-    """Return the last atomic before an access by its thread, or else by its block."""
+    """Return the last atomic of an access's thread before it, or else of its block."""
     block = trace.block == trace.block[row]
     mine = block & (trace.thread == trace.thread[row])
     loose = np.zeros(len(trace), bool)

@@ -85,7 +85,7 @@ def share(exercise: Any, file: str | Path = "") -> str:
 
 @dataclass(frozen=True)
 class Shared:
-    """The contents of a shared file. trace: its title, subtitle, table and facts."""
+    """A shared file's contents. trace: the title, subtitle, table and facts."""
 
     lab: str
     exercise: str
@@ -165,7 +165,7 @@ def _name(thing: Any) -> str:
 
 
 def _cell(thing: Any) -> str:
-    """Return the text of the cell that defines `thing`, or its own text, or ""."""
+    """Return the text of the cell that defines `thing`, or its source text, or ""."""
     text = getattr(thing, "text", thing)  # a cell of C is text already
     if isinstance(text, str):
         return text
@@ -196,7 +196,7 @@ def _plain(verdict: Verdict) -> dict[str, Any]:
 
 
 def _verdict(given: dict[str, Any]) -> Verdict:
-    """Rebuild a verdict from plain data. Raises ValueError, TypeError or KeyError."""
+    """Rebuild a verdict. Raises ValueError, TypeError or KeyError for invalid data."""
     places = [
         (
             Place(
@@ -227,7 +227,7 @@ def _verdict(given: dict[str, Any]) -> Verdict:
 def _trace(checked: Checked) -> dict[str, Any] | None:
     """Return a trace of the launch at which a check failed, or of the first size.
 
-    Returns None for anything but a kernel, and if the launch does not complete.
+    Returns None if this is not a kernel's check or the launch does not complete.
     """
     exercise = checked.exercise
     if not isinstance(exercise, KernelExercise):

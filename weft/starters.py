@@ -1,4 +1,4 @@
-"""The source text of a learner's function, and whether it was begun at all."""
+"""The source text of a learner's function, and whether it is still unfinished."""
 
 import inspect
 from types import FunctionType
@@ -10,7 +10,7 @@ STUB = "your code here"  # text of the comment in a starter cell
 
 
 def source_function(value: Any) -> FunctionType | None:
-    """Return a kernel's Python function, a plain function itself, or else None.
+    """Return a kernel's Python function, or a plain function itself, or else None.
 
     For a function wrapped with `functools.wraps`, return the inner one, which the
     learner wrote.
@@ -22,7 +22,7 @@ def source_function(value: Any) -> FunctionType | None:
 
 
 def source(function: Any) -> str:
-    """Return the source text of a function, "" if there is none."""
+    """Return the source text of a function, or "" if there is none."""
     inner = source_function(function)
     try:
         return inspect.getsource(inner) if inner else ""
@@ -36,9 +36,9 @@ def has_stub(function: Any) -> bool:
 
 
 def called_stubs(function: Any) -> list[str]:
-    """Return the names of unfinished functions that a plain function refers to.
+    """Return the names of the unfinished functions that a plain function refers to.
 
-    Names are looked up as in the function: in its closure, then globally.
+    They are looked up as in the function: in its closure, then globally.
     """
     inner = source_function(function)
     if inner is None:

@@ -1,8 +1,8 @@
 """The folder in which this package keeps progress and a machine's measured ceilings.
 
-Inside a working copy of the course it is the copy's folder `.weft/`; elsewhere (an
-installed package, a copy that belongs to another user) it is in the user's own folders.
-WEFT_HOME overrides it.
+Inside a working copy of the course it is the copy's folder `.weft/`; elsewhere (in an
+installed package, or a copy that belongs to another user) it is in the user's own
+folders. WEFT_HOME overrides it.
 """
 
 import json
@@ -18,9 +18,10 @@ PATIENCE = 10  # seconds to wait while another notebook writes
 
 
 def root(start: Path | None = None) -> Path | None:
-    """Return the working copy: the nearest folder upward with `_toc.yml` and `weft/`.
+    """Return the working copy: the nearest folder with `_toc.yml` and `weft/`.
 
-    start: a folder, by default the current one. Returns None outside a working copy.
+    start: the folder from which to search upward, by default the current one. Returns
+    None outside a working copy.
     """
     try:
         here = (start or Path.cwd()).resolve()
@@ -35,7 +36,7 @@ def root(start: Path | None = None) -> Path | None:
 def place(name: str, *, cache: bool = False) -> Path:
     """Return the path of the file `name` in the store; it need not exist.
 
-    cache: whether the file can be recreated, and so may be in `~/.cache`.
+    cache: whether the file can be recreated, and may thus be in `~/.cache`.
     """
     if home := os.environ.get(HOME):
         return Path(home).expanduser() / name
@@ -111,8 +112,8 @@ def write(path: Path, contents: dict[str, Any]) -> str:
 def update(path: Path, change: Callable[[dict[str, Any]], object]) -> str:
     """Change the JSON object in a file that others may be changing too. Never raises.
 
-    change: gets the contents and changes them in place. Returns "" or what was wrong: a
-    file that could not be read and was started anew, or one that could not be written.
+    change: gets the contents and changes them in place. Returns "" or a message: that
+    the file could not be read and was started anew, or that it could not be written.
     """
     from filelock import FileLock, Timeout
 
@@ -134,7 +135,7 @@ def update(path: Path, change: Callable[[dict[str, Any]], object]) -> str:
 def replace(path: Path, text: str) -> None:
     """Replace a file's text in one step, so that no reader sees half of it.
 
-    Raises OSError.
+    Raises OSError if the file cannot be written.
     """
     handle, temporary = tempfile.mkstemp(
         dir=path.parent, prefix=f".{path.name}.", suffix=".new"

@@ -5,7 +5,7 @@
 A kernel names the sizes of its tiles, which must be constants when it is compiled. In
 CUDA C++ they would be template parameters, and a loop to be unrolled would be marked
 with `#pragma unroll`. Numba has neither. So `specialise` compiles the kernel, and the
-device functions that it calls, again with other values for the names. Loops over the
+device functions that it calls, again with other values for these names. Loops over the
 variables in `unroll` are unrolled before Numba sees them. LLVM decides for itself, and
 does not unroll a loop if the result would be long; an array indexed by the loop's
 variable is then no longer in registers.
@@ -77,9 +77,9 @@ def scopes(function: types.FunctionType) -> Iterator[dict[str, Any]]:
 def large_shared(kernel: Any, size: int, *arguments: Any) -> Any:
     """Compile `kernel` for these arguments and allow it over 48 KB of shared memory.
 
-    size: the most bytes of dynamic shared memory that a launch may use. arguments: none
-    for a kernel with a signature. Returns the kernel. Raises RuntimeError if the GPU
-    has less.
+    size: the most bytes of dynamic shared memory that a launch may use. arguments: as
+    for a launch; none if the kernel has a signature. Returns the kernel. Raises
+    RuntimeError if the GPU has less.
     """
     if meaning.simulating():
         allow_shared(meaning.python_function(kernel), size)
@@ -95,7 +95,7 @@ def _specialised(
     unroll: set[str],
     constants: dict[str, Any],
 ) -> types.FunctionType:
-    """Return the function with constants filled in, there and in what it calls."""
+    """Return the function with constants filled in, also in the functions it calls."""
     scope = function.__globals__ | constants
     for name in global_names(function.__code__) & scope.keys():
         inner = meaning.python_function(scope[name])
@@ -136,7 +136,7 @@ class _Unroll(ast.NodeTransformer):
         self._unroll, self._numbers = unroll, numbers
 
     def _value(self, node: ast.expr) -> int | None:
-        """Return the integer value of an expression of known numbers, or None."""
+        """Return the integer value of an expression, or None if it is not known."""
         try:
             code = compile(ast.Expression(node), "", "eval")
             value = eval(code, {"__builtins__": {}}, dict(self._numbers))

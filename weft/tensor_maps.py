@@ -41,10 +41,10 @@ def refused(
     box: tuple[int, int],
     swizzle: int = LINE,
 ) -> str:
-    """Return why TMA does not accept a matrix, or "" if it does.
+    """Return the reason why TMA does not accept a matrix, or "" if it does.
 
     shape: rows and columns. stride: elements from row to row. box: rows and columns of
-    a box. swizzle: bytes of a row that are permuted, 0 for none.
+    a box. swizzle: bytes of a row that are permuted, or 0 for none.
 
     >>> refused((100, 60), 60, 2, (64, 64))
     'rows are 120 bytes apart, and TMA takes multiples of 16'
@@ -79,7 +79,7 @@ def tensor_map(tensor: Any, box: tuple[int, int], swizzle: int = LINE) -> Any:
     In the simulator, `tensor` is a NumPy array or a CPU tensor.
 
     box: rows and columns that one `tma_load` or `tma_store` moves. swizzle: bytes of a
-    row that are permuted, 0 for none. Both the tensor and the map must be kept alive
+    row that are permuted, or 0 for none. Both the tensor and the map must be kept alive
     while the map is in use. Raises LearnerError for a tensor or box that TMA does not
     accept.
     """
@@ -143,7 +143,7 @@ def encoded(
 def simulated(tensor: Any, box: tuple[int, ...], swizzle: int) -> Any:
     """Return a tensor map for the simulator, of an array or a CPU tensor.
 
-    box: elements along the last axes; there is one along each axis before them. Raises
+    box: elements along the last axes; along each earlier axis there is one. Raises
     LearnerError for a matrix or box that TMA does not accept.
     """
     data = memory_of(tensor)
@@ -182,7 +182,7 @@ def offset_of(tensor: Any, data: np.ndarray[Any, Any]) -> int:
 
 
 def memory_of(tensor: Any) -> np.ndarray[Any, Any]:
-    """Return the memory of a CPU tensor or an array; as bits for types NumPy lacks."""
+    """Return a CPU tensor's or array's memory, as bits for types that NumPy lacks."""
     found = meaning.simulated_array(tensor)
     if found is not None:
         return found

@@ -1,4 +1,4 @@
-"""Measure how long a launch takes on the GPU: events, warm-up, median, spread.
+"""Measurement of a launch's time on the GPU: events, warm-up, median, spread.
 
 One repetition: fill the L2 cache with something else, record an event, call, record an
 event. The host queues the call while the GPU is still filling the cache, which is
@@ -55,7 +55,7 @@ ON_STREAM = (
 
 
 class CandidateError(RuntimeError):
-    """A function to be timed raised an error, which is chained as the cause."""
+    """Raised if a timed function fails; its error is chained as the cause."""
 
 
 @dataclass(frozen=True)
@@ -274,7 +274,7 @@ class BurstStopwatch(GraphStopwatch):
 
     For kernels that draw so much power that a GPU lowers its clock after a few
     milliseconds, such as a matrix product on tensor cores. Each repetition waits for
-    PAUSES times as long as it works, replays the graph once untimed, and once timed.
+    PAUSES times as long as it works, then replays the graph, first untimed, then timed.
 
     most: the largest number of repetitions per function, because the pauses take long.
     If given, the untimed replays are the only warm-up.

@@ -34,14 +34,14 @@ def current_stream() -> Any:
 
 @functools.lru_cache(64)
 def _of_numba(handle: int) -> Any:
-    """Return Numba's stream for a driver's handle; 0 is the default stream."""
+    """Return Numba's stream for a driver's handle; 0 stands for the default stream."""
     from numba import cuda
 
     return cuda.external_stream(handle) if handle else 0
 
 
 def handle_of(stream: Any) -> int:
-    """Return the driver's handle of a Numba stream, 0 for the default one."""
+    """Return the driver's handle of a Numba stream, or 0 for the default one."""
     handle = getattr(stream, "handle", stream)
     handle = getattr(handle, "value", handle) or 0
     # A simulated `cuda.stream()` has no handle: any but the default's will do.
@@ -53,7 +53,7 @@ def handle_of(stream: Any) -> int:
 def another() -> Iterator[Callable[[Any], bool]]:
     """Make another stream the current one within a `with` block.
 
-    Yields a function that says whether a launch's stream is that one.
+    Yields a function that returns whether a launch's stream is that one.
     """
     import torch
 

@@ -1,7 +1,7 @@
 """Self-explanatory errors, shown without the frames of this package.
 
 IPython asks an error how to show itself (`_render_traceback_`); Python itself shows
-every frame. So Python's hook for uncaught errors removes ours.
+every frame. So our hook for uncaught errors removes our frames.
 """
 
 import dis
@@ -88,7 +88,7 @@ def interrupted(error: KeyboardInterrupt) -> list[str]:
 
 
 def line_of(trace: TracebackType) -> int:
-    """Return the line of a traceback, or the last known one before it."""
+    """Return a traceback's line number, or the last known one before it."""
     code = trace.tb_frame.f_code
     lines = [line for start, _, line in code.co_lines() if start <= trace.tb_lasti]
     known = [line for line in lines if line is not None]
@@ -96,7 +96,7 @@ def line_of(trace: TracebackType) -> int:
 
 
 def look_up_names(where: Callable[[str], str]) -> None:
-    """Use `where(name)` to say which cell defines a name that is undefined."""
+    """Use `where(name)` to say which cell would define an undefined name."""
     global _where
     _where = where
 
@@ -113,7 +113,7 @@ def looking_up_names(where: Callable[[str], str]) -> Iterator[None]:
 
 
 def undefined(error: BaseException) -> str:
-    """Return a text on where the name in a NameError is defined; "" if unknown."""
+    """Return a text on where a NameError's name is defined, or "" if unknown."""
     name = getattr(error, "name", None)
     if not isinstance(error, NameError) or isinstance(error, UnboundLocalError):
         return ""

@@ -25,9 +25,9 @@ __all__ = ["Trace", "Tracer", "trace"]
 def trace(kernel: Any) -> "Tracer":
     """Trace what a launch does to memory: `trace(kernel)[grid, block](*args)`.
 
-    kernel: what `@cuda.jit` made, or a Python function. It runs in the simulator and
-    writes to the arrays given, as a launch would; arrays on a GPU are copied there and
-    back. Of a grid with more than 64 blocks only a sample is recorded.
+    kernel: made by `@cuda.jit`, or a Python function. It runs in the simulator and
+    writes to the arrays given, as a launch would; arrays on a GPU are copied to the
+    host and back. Of a grid with more than 64 blocks only a sample is recorded.
 
     Raises Fault if the kernel does what would fail or corrupt memory on a GPU, and
     LaunchError for a configuration that no GPU accepts.
@@ -71,7 +71,7 @@ class Trace(simulated.Trace):
 
     `lines` are its instructions with requests, sectors and bank conflicts, `work` what
     each line moves and computes, `total` the sum of these. `hazard` is the verdict on
-    its first race or early read, None if it has none. The columns are those of
+    its first race or early read, or None. The columns are those of
     `weft.simulator.trace.Trace`.
     """
 
@@ -89,7 +89,7 @@ class Trace(simulated.Trace):
 
     @cached_property
     def hazard(self) -> Any:
-        """The verdict on the first race or early read, None if there is none."""
+        """The verdict on the first race or early read, or None if there is none."""
         found = hazards.find(self)
         return None if found is None else found.verdict
 
@@ -151,7 +151,7 @@ class Trace(simulated.Trace):
         return shown if self.hazard is None else shown + self.hazard._repr_html_()
 
     def _table(self) -> list[list[str]]:
-        """Return the table's head and rows, without flops if there are none."""
+        """Return the table's head and rows, without the flops column if all are 0."""
         table = [list(HEAD), *self._rows()]
         return table if self.total.flops else [row[:-1] for row in table]
 
@@ -226,7 +226,7 @@ def _verb(line: Line) -> str:
 
 
 def _cost(line: Line) -> str:
-    """Format a request's conflicts, or its sectors and how few would have sufficed."""
+    """Format a request's conflicts, or its sectors and the number that would do."""
     cost = f"{line.per_request:.3g}"
     plural = "s" * (line.per_request != 1)
     if line.shared:
@@ -237,5 +237,5 @@ def _cost(line: Line) -> str:
 
 
 def _lanes(line: Line) -> str:
-    """Format the lanes of a request, marked if a branch masks off others."""
+    """Format the number of lanes of a request; say if a branch masks off others."""
     return f"{line.lanes_per_request:.3g}" + " (divergent)" * bool(line.divergent)

@@ -32,7 +32,7 @@ def time(ms: float) -> str:
 
 
 def scale(per_second: float, unit: str) -> tuple[float, str]:
-    """Return the unit that suits a rate: (its amount per second, its name).
+    """Return the unit that suits a rate: (amount per second, name).
 
     unit: "B" for bytes or "FLOP". From 1e12 on the unit is TB/s or TFLOP/s, below it
     GB/s or GFLOP/s.
@@ -51,7 +51,7 @@ def rate(per_second: float, unit: str) -> str:
 
 
 def size(count: float) -> str:
-    """Return a number of bytes with its unit, `141 GB`, `60 MB`; in powers of ten."""
+    """Return a number of bytes with a decimal unit: `141 GB`, `60 MB`."""
     for one, name in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
         if count >= one:
             return f"{digits(count / one)} {name}"

@@ -16,7 +16,7 @@ def revision(version: str = __version__) -> str:
 
 
 def of(package: str) -> str:
-    """Return the version of an installed package, "" if it is not installed."""
+    """Return the version of a package, or "" if it is not installed."""
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
@@ -24,9 +24,6 @@ def of(package: str) -> str:
 
 
 def installed() -> dict[str, str]:
-    """Return the versions of Python and of the packages that are installed.
-
-    Only those in `PACKAGES` count.
-    """
+    """Return the versions of Python and of those `PACKAGES` that are installed."""
     found = {package: of(package) for package in PACKAGES}
     return {"python": platform.python_version()} | {p: v for p, v in found.items() if v}

@@ -39,12 +39,12 @@ class Words:
     """The sentences of a module: the table in the .toml file of the same name.
 
     A row has a name, and texts such as `message` and `why`. A text may span several
-    lines; `{field}` in it is filled in. A row with a `pattern` is found by the output
+    lines; `{field}` in it is filled in. A row with a `pattern` is for matching output
     of another program, such as a compiler; a list of patterns gives alternatives.
     """
 
     def __init__(self, module: str) -> None:
-        """Set the file, without reading it yet. module: the module's `__file__`."""
+        """Set the file, which is not read yet. module: the module's `__file__`."""
         self.file = Path(module).with_suffix(".toml")
 
     @cached_property
@@ -62,7 +62,7 @@ class Words:
         }
 
     def matching(self, said: str) -> tuple[str, re.Match[str]] | None:
-        """Return the first row with a pattern that matches `said`, and the match."""
+        """Return the first row whose pattern matches `said`, and the match, or None."""
         for name, row in self.rows.items():
             if found := re.search(row.get("pattern", r"(?!)"), said, re.DOTALL):
                 return name, found
@@ -70,7 +70,7 @@ class Words:
 
 
 def folded(value: Any) -> Any:
-    """Return a text on one line, a list of patterns as one, and a table recursively."""
+    """Put a text on one line, combine a list of patterns, and fold a table's values."""
     if isinstance(value, dict):
         return {key: folded(part) for key, part in value.items()}
     if isinstance(value, list):

@@ -20,8 +20,8 @@ class Build(NamedTuple):
     """The resources of a kernel as last compiled, for some number of threads per block.
 
     registers, local: registers and bytes of local memory per thread; shared: bytes of
-    shared memory per block, without the launch's dynamic memory; blocks: how many fit
-    on an SM; occupancy: the share of an SM's warps in those blocks, in %.
+    shared memory per block, without the launch's dynamic memory; blocks: how many
+    blocks fit on an SM; occupancy: the share of an SM's warps in those blocks, in %.
     """
 
     registers: int
@@ -35,8 +35,8 @@ def compiled(case: str, kernels: Callable[[], Mapping[str, tuple[Any, int]]]) ->
     """Print the resources of compiled kernels, and record them as `compare` does.
 
     case: what the kernels have in common, the key of the results; kernels: a function
-    that returns name → (a kernel that has run, threads per block), only called if there
-    is a GPU. Without one, the reference GPU's numbers are printed.
+    that returns name → (a kernel that has run, threads per block), and is only called
+    if there is a GPU. Without one, the reference GPU's numbers are printed.
     """
     lab, gpu = lesson.current(), device.find()
     if gpu.usable:

@@ -52,7 +52,7 @@ class Bounds:
 
     law, within: the predicted factor, and how far the value may be from it on the
     reference GPU, as a fraction. share: whether the value is a share of a ceiling,
-    rather than a factor on another row's speed.
+    rather than a multiple of another row's speed.
     """
 
     at_least: float | None = None
@@ -94,7 +94,7 @@ class Bounds:
 
     @property
     def text(self) -> str:
-        """The bounds in words: `at least 1.3 times`."""
+        """The bounds in words, such as `at least 1.3 times`."""
         write = units.percent if self.share else _times
         if self.law is not None:
             return f"{write(self.law)} by the law"
@@ -112,10 +112,10 @@ class Claim:
 
     what: the subject, as in `"naive" beside "copy"`. measured: returns the factor of
     the first measurement (0) or of a repetition (1, 2); attempts: how many measurements
-    there can be. here: whether it was measured on this machine; host: whether by the
-    host's clock. recorded: the value in this GPU's own record, NaN if there is none.
-    reference: the name of the GPU that the lesson describes; on_reference: whether this
-    is that GPU.
+    there can be. here: whether it was measured on this machine; host: whether the
+    host's clock measured it. recorded: the value in this GPU's own record, NaN if there
+    is none. reference: the name of the GPU that the lesson describes; on_reference:
+    whether this machine has that GPU.
     """
 
     what: str
@@ -247,7 +247,7 @@ def settle(outcome: Outcome) -> None:
 
 
 def recording() -> bool:
-    """Return whether this run writes a record: `WEFT_RESULTS` names a folder."""
+    """Return whether this run writes a record (if `WEFT_RESULTS` names a folder)."""
     return bool(os.environ.get("WEFT_RESULTS"))
 
 

@@ -28,8 +28,8 @@ def time(
     host, graph: time the host's part too, or a CUDA graph of many calls, both with a
     warm cache, as `compare` does.
 
-    Raises LearnerError without a GPU or PyTorch, or if `function` is no function, and
-    CandidateError if the function fails.
+    Raises LearnerError without a GPU or PyTorch, or if `function` is not a function,
+    and CandidateError if the function fails.
     """
     check_candidates({"the function": function})
     if stopwatch is None:
@@ -60,14 +60,15 @@ def compare(
 ) -> Table:
     """Time several functions in turn and return them as a table.
 
-    case: what is timed, shape and type; together with a row's name it is the key of a
-    result. candidates: name → function without arguments that queues the work, as in
-    `{"mine": lambda: kernel[grid, block](x, out)}`; or a function that returns such a
-    dict, which is only called if there is a GPU, so that it can allocate GPU memory.
-    baseline: the name whose time the ratios refer to. bytes, flops: what one call moves
-    or computes, for the rate; at most one of them. ceiling: a name, or a rate in
-    bytes/s or flop/s. guess: name → predicted ratio, shown beside the measured one;
-    None for "not guessed yet", which hides the row in a learner's notebook.
+    case: what is timed, with its shape and type; together with a row's name it is the
+    key of a result. candidates: name → function without arguments that queues the work,
+    as in `{"mine": lambda: kernel[grid, block](x, out)}`; or a function that returns
+    such a dict, which is only called if there is a GPU, so that it can allocate GPU
+    memory. baseline: the name whose time the ratios refer to. bytes, flops: the amount
+    that one call moves or computes, for the rate; at most one of the two. ceiling: a
+    name, or a rate in bytes/s or flop/s. guess: name → predicted ratio, shown beside
+    the measured one; None for "not guessed yet", which hides the row in a learner's
+    notebook.
 
     host: time what a program waits for, calls in a loop with the host's part and a warm
     cache, rather than only the GPU's part: for training steps and launch costs. graph:
@@ -78,12 +79,12 @@ def compare(
     or come from fewer than five repetitions.
 
     On a GPU, writes the rows to results if `WEFT_RESULTS` is set. A row that is
-    unsteady without a reason is not written, and is a failed claim. Without a GPU,
-    shows the reference GPU's rows and calls nothing. The functions are kept, so that a
-    claim can have them measured again.
+    unsteady without a reason is not written, and counts as a failed claim. Without a
+    GPU, shows the reference GPU's rows and calls nothing. The functions are kept, so
+    that a claim can have them measured again.
 
-    Raises LearnerError for arguments that cannot work, and CandidateError for a
-    function that fails.
+    Raises LearnerError if the arguments cannot work, and CandidateError if a function
+    fails.
     """
     if bytes is not None and flops is not None:
         raise LearnerError("give bytes= or flops=, not both: a rate is of one")
@@ -177,7 +178,7 @@ def _table(
 
 
 def _refuse(case: str, rows: list[Row]) -> None:
-    """If this run writes a record, report as a failure each row that was left out."""
+    """If this run writes a record, report each row left out of it as a failure."""
     for row in rows if claims.recording() else ():
         text = (
             f'"{row.name}" on "{case}" is not recorded: {row.doubt}. '
@@ -202,7 +203,7 @@ def _not_begun(built: Candidates) -> list[str]:
 def _built(
     candidates: Candidates | Callable[[], Candidates], on_gpu: bool
 ) -> tuple[Candidates | None, list[str] | None]:
-    """Return the candidates and their names; None for either that is unknown here."""
+    """Return the candidates and their names, or (None, None) if they need a GPU."""
     if not callable(candidates):
         return candidates, list(candidates)
     if not on_gpu:

@@ -49,7 +49,7 @@ class Comparison:
         return math.nan if value is None else float(value)
 
     def rows(self, times: Mapping[str, Timing]) -> Rows:
-        """Return a row for each time, with its rate, its ratio and its fraction."""
+        """Return a row for each time, with its rate, ratio and share of the ceiling."""
         return tuple(self._row(name, times) for name in times)
 
     def _row(self, name: str, times: Mapping[str, Timing]) -> Row:
@@ -66,7 +66,7 @@ class Comparison:
         return Row(name, *figures, remark(t), t.reps)
 
     def notes(self, rows: Rows) -> tuple[str, ...]:
-        """Return the remarks below a table: what times include, why to doubt them."""
+        """Return remarks on a table: what its times include, and why to doubt them."""
         concerned: dict[str, list[str]] = {}
         for row in rows:
             for text in filter(None, (row.remark, row.doubt)):

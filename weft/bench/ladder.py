@@ -128,7 +128,7 @@ def _tags(table: Shown, row: Row) -> str:
 def _share(table: Shown, row: Row) -> float:
     """Return a row's share of the ceiling or, without one, of the fastest row's speed.
 
-    Returns NaN for a covered row, and for a row with no other beside it.
+    Returns NaN for a covered row, and for the only row of a table without a ceiling.
     """
     seen = [r for r in table.rows if r.measured and r.name not in table.covered]
     if row not in seen:

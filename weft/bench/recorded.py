@@ -12,7 +12,7 @@ from weft.bench.table import Table
 
 
 def reference(lab: str, case: str, gpu: str = "") -> Table | None:
-    """Return the table of a case on the reference GPU, or None; for the book.
+    """Return the table of a case on the reference GPU, or None if there is none.
 
     gpu: the slug of the GPU, such as `nvidia-h200`; by default the reference GPU's.
     """
@@ -98,7 +98,7 @@ def _table(data: Mapping[str, Any], asked: Comparison, names: list[str]) -> Tabl
 
 
 def _machine(data: Mapping[str, Any]) -> str:
-    """Say where `data` is from: an NVIDIA H200 (driver 580.159.03, 2026-11-20)."""
+    """Say what measured `data`: an NVIDIA H200 (driver 580.159.03, 2026-11-20)."""
     machine = data.get("device", {})
     when = [f"driver {machine['driver']}"] if machine.get("driver") else []
     when += [str(data["date"])] if data.get("date") else []

@@ -38,7 +38,7 @@ def folder() -> Path | None:
 def reference(
     lab: str, where: Path | None = None, gpu: str = ""
 ) -> dict[str, Any] | None:
-    """Return the results of a lab on the reference GPU, or None.
+    """Return the results of a lab on the reference GPU, or None if there are none.
 
     gpu: the slug of the GPU. By default it is the H200 if it has results, else the
     first GPU in alphabetical order. An unreadable file is ignored.
@@ -76,8 +76,8 @@ def record(lab: str, rows: list[dict[str, Any]]) -> Path | None:
 
     A row replaces the one with the same case and name, in its position; new rows
     follow. Rows of an earlier version of the notebook (another `WEFT_DIGEST`) are
-    dropped. Returns the file written, None if none was requested. Raises OSError if it
-    cannot be written.
+    dropped. Returns the file written, or None if none was requested. Raises OSError if
+    it cannot be written.
     """
     target = os.environ.get("WEFT_RESULTS")
     if not target:

@@ -17,8 +17,8 @@ class Row:
 
     ms: the median time of a call; spread: the interquartile range, ms; rate: bytes/s or
     flop/s; ratio: how many times as fast as the baseline; ceiling: fraction of the
-    ceiling's rate; guess: the ratio that the learner predicted. remark: what else the
-    time includes, "" for nothing. reps: the number of repetitions, 0 if unknown.
+    ceiling's rate; guess: the ratio that the learner predicted; remark: what else the
+    time includes, "" for nothing; reps: the number of repetitions, 0 if unknown.
     """
 
     name: str
@@ -37,7 +37,7 @@ class Row:
 
     @property
     def doubt(self) -> str:
-        """Why the time is unreliable, "" if it is not."""
+        """Why the time is unreliable, or "" if it is reliable."""
         if 0 < self.reps < FEW:
             return f"a time of only {self.reps} repetitions"
         if self.spread > VARIES * self.ms:
@@ -49,7 +49,7 @@ Rows = tuple[Row, ...]
 
 
 def remark(t: Timing) -> str:
-    """Say what a time includes apart from the work, "" for nothing."""
+    """Say what a time includes apart from the work; return "" for nothing."""
     if t.host_bound:
         return "queued more slowly than the GPU runs it, so the time includes Python's"
     if t.short:
@@ -84,7 +84,7 @@ def as_results(
 ) -> list[dict[str, Any]]:
     """Return rows in the form that results files have: rounded JSON values.
 
-    unsteady: why times vary, written beside each unreliable time.
+    unsteady: the reason why times vary, written beside each unreliable time.
     """
 
     def number(value: float, count: int = 5) -> float | None:

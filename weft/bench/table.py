@@ -28,7 +28,7 @@ class Measurements:
         self._later: list[Rows] = []
 
     def repeat(self, number: int) -> Rows:
-        """Return the rows of repetition `number`, from 1; each is measured once."""
+        """Return the rows of repetition `number`, from 1; measure each only once."""
         while len(self._later) < number:
             self._later.append(self._again())
         return self._later[number - 1]
@@ -43,7 +43,7 @@ class Table:
     a sentence. here: whether they were measured on this machine; measurements: how to
     measure them again. covered: rows that are shown without numbers, because the
     learner has not predicted them yet. machine: the GPU of the rows, if it is not this
-    one.
+    machine's.
     """
 
     case: str
@@ -96,7 +96,7 @@ class Table:
 
         Whether a claim holds, and what happens if it does not, depends on the machine:
         see `weft.bench.claims`. If a row was not measured, nothing is checked, and a
-        line says so. Raises LearnerError for a claim that makes no sense.
+        line says so. Raises LearnerError if the claim makes no sense.
         """
         of = self if of is None else of
         for table in (self, of):

@@ -24,10 +24,10 @@ __all__ = ["Source", "Step", "cell", "check", "folder", "terminal"]
 
 
 def check(source: Any, prototype: str = "", **exercise: Any) -> Verdict:
-    """Check a `%%c` cell, or a `%%makefile` cell, and say what is wrong with it.
+    """Check a `%%c` or `%%makefile` cell, and say what is wrong with it.
 
-    prototype and exercise: the fields of `weft.c.room.CExercise`: spec, inputs,
-    sizes, call, tolerance; files and steps for a Makefile.
+    prototype, exercise: the fields of `weft.c.room.CExercise`: spec, inputs, sizes,
+    call, tolerance; files and steps for a Makefile.
 
     None of the learner's code runs in this process. Returns a Verdict, which is true if
     all is well. With WEFT_STRICT=1 in the environment, a failure raises CheckFailed.

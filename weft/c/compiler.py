@@ -49,7 +49,7 @@ class Complaint:
 
 
 def find() -> str | None:
-    """Return the C compiler's path, None if there is none."""
+    """Return the C compiler's path, or None if there is none."""
     return next(filter(None, map(shutil.which, NAMES)), None)
 
 
@@ -76,7 +76,7 @@ def install() -> str:
 
 
 def english() -> dict[str, str]:
-    """Return the environment, with messages in English and plain quotation marks."""
+    """Return the environment, set for English messages with plain quotation marks."""
     return os.environ | {"LC_ALL": "C", "LANGUAGE": "C"}
 
 
@@ -121,5 +121,5 @@ def ask(folder: Path, *command: str) -> tuple[bool, str]:
 
 
 def diagnose(folder: Path, file: str) -> tuple[bool, str]:
-    """Compile one file, only to get the compiler's errors and warnings."""
+    """Compile one file as a check; return whether it compiles, and the output."""
     return call(folder, "-S", "-o", os.devnull, file)

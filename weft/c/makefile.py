@@ -27,10 +27,10 @@ words = Verdicts(__file__)
 class Step:
     """A call of make, and its expected effect.
 
-    command: such as `make` or `make clean`. touch: a file that is modified before the
-    call, or created if it does not exist. makes: the files that must be made, or
-    remade; any other file that make has made must not change. removes: files that must
-    be deleted.
+    command: its command line, such as `make clean`. touch: a file that is modified
+    before the call, or created if it does not exist. makes: the files that must be
+    made, or remade; any other file that make has made must not change. removes: files
+    that must be deleted.
     """
 
     command: str = "make"
@@ -68,7 +68,7 @@ def judge(source: Source, files: Mapping[str, str], steps: Sequence[Step]) -> li
 
 
 def _step(source: Source, folder: Path, given: set[str], step: Step) -> None:
-    """Run one step, and check what it made. Raises `Failed`."""
+    """Run one step, and check what it made. Raises `Failed` if it goes wrong."""
     before = _aged(folder, given, step.touch)
     status, said = _make(folder, step.command)
     if status:
@@ -124,7 +124,7 @@ def _aged(folder: Path, given: set[str], touch: str) -> dict[str, float]:
 
 
 def _make(folder: Path, command: str) -> tuple[int, str]:
-    """Run make; return its status and its output."""
+    """Run make; return its exit status and its output."""
     keep = {k: v for k, v in compiler.english().items() if not k.startswith("MAKE")}
     try:
         run = running.heard(command.split(), folder, keep, SECONDS)

@@ -40,7 +40,7 @@ class Stacks:
 
 
 def verdict(source: Source, ran: Ran) -> Verdict | None:
-    """Return the verdict on a run; None if the sanitizers report nothing."""
+    """Return the verdict on a run, or None if the sanitizers report nothing."""
     said = ran.said
     if "weft: out of time" in said or ran.late:
         return _endless(source, said)
@@ -75,7 +75,7 @@ def stacks(source: Source, said: str) -> Stacks:
 
 @dataclass(frozen=True)
 class Report:
-    """What a sanitizer reports about one access, and the lines that it names."""
+    """What a sanitizer reports about one access, and which lines it names."""
 
     source: Source
     said: str
@@ -122,7 +122,7 @@ class Report:
 
     @property
     def verb(self) -> str:
-        """'reads', 'writes' or 'uses'."""
+        """The verb for the access: 'reads', 'writes' or 'uses'."""
         access = _access.search(self.said)
         return {"READ": "reads", "WRITE": "writes"}[access[1]] if access else "uses"
 
@@ -202,7 +202,7 @@ class Report:
 
     @property
     def leaks(self) -> dict[int, tuple[int, int]]:
-        """Line of an allocation → how many of its bytes and blocks were not freed."""
+        """Allocation's line → its numbers of bytes and blocks that were not freed."""
         found: dict[int, tuple[int, int]] = {}
         for size, count, stack in _leak.findall(self.said):
             for line in stacks(self.source, stack).access[:1]:
@@ -225,7 +225,7 @@ def _endless(source: Source, said: str) -> Verdict:
 
 
 def _loops(source: Source, line: int) -> list[int]:
-    """Return the first lines of the loops around a line, outermost first.
+    """Return the line numbers where the loops around a line begin, outermost first.
 
     Loops are found by indentation. It is chance on which line of a loop a program is
     stopped, but not in which loop.

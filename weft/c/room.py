@@ -22,7 +22,7 @@ from weft.wording import capital
 
 @dataclass(frozen=True, kw_only=True)
 class CExercise(Exercise):
-    """A `%%c` cell, or a `%%makefile` cell.
+    """An exercise whose answer is a `%%c` or `%%makefile` cell.
 
     prototype: the declaration of the requested function, without the semicolon.
     inputs: `(rng, *size)` → the values of spec's parameters, which become variables of
@@ -76,7 +76,7 @@ ROOM = C()
 
 
 def run(exercise: CExercise, source: Source) -> Facts:
-    """Compile a cell, and run every case. Returns facts; raises `Failed`."""
+    """Compile a cell and run every case; return facts. Raises `Failed` if one fails."""
     if compiler.find() is None:
         install = compiler.install()
         raise Failed(words.verdict(source.name, "no-compiler", install=install))
@@ -108,7 +108,7 @@ def run(exercise: CExercise, source: Source) -> Facts:
 def compiled(
     exercise: CExercise, source: Source, folder: Path, names: list[str], case: Case
 ) -> list[compiler.Complaint]:
-    """Build `program` in `folder`; return the warnings. Raises `Failed`."""
+    """Build `program` in `folder`; return the warnings. Raises `Failed` if it fails."""
     (folder / source.file).write_text(source.text)
     fine, said = compiler.diagnose(folder, source.file)
     found = compiler.complaints(said)
@@ -130,7 +130,7 @@ def compiled(
 def judged(
     exercise: CExercise, source: Source, case: Case, ran: running.Ran
 ) -> Verdict | None:
-    """Return the verdict on one run; None if it is right."""
+    """Return the verdict on one run, or None if the results are right."""
     found = reports.verdict(source, ran)
     leak = found if found is not None and found.kind == "leak" else None
     if found is not None and leak is None:

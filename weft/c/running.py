@@ -49,7 +49,7 @@ class Ran:
 
 
 def run(program: Path, data: bytes) -> Ran:
-    """Run `program` on one case.
+    """Run `program` on one case, given as its packed `data`; return the outcome.
 
     A sanitizer may fail before the learner's code starts: with some address layouts it
     cannot start, and under a debugger it cannot look for leaks. Neither is the

@@ -47,7 +47,8 @@ class Source:
     def is_stub(self) -> bool:
         """Whether a starter's comment is still in place, without code around it.
 
-        It is below `// about 3 lines`, and after it the function ends or returns.
+        The line above the comment is `// about 3 lines`; the one below it ends the
+        function or returns.
         """
         lines = [line.strip() for line in self.lines if line.strip()]
         for at in [n for n, line in enumerate(lines) if STUB in line]:
@@ -72,7 +73,7 @@ class Source:
 
 
 def read(magic: str, language: str, body: str) -> Source:
-    """Make the source of a cell from the argument of its magic, and from its text.
+    """Make the source of a cell from the argument of its magic, and its text.
 
     magic: the name of a function, or of a file: `swap`, `stats.h`.
     """

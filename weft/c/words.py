@@ -12,7 +12,7 @@ verdict = words.verdict
 
 
 def meaning(text: str) -> str:
-    """Return what an error's text means, "" if it is unknown."""
+    """Return what an error's text means, or "" if that is unknown."""
     found = words.matching(text)
     return words.rows[found[0]]["why"] if found else ""
 
@@ -70,7 +70,7 @@ def _sentence(text: str) -> str:
 
 
 def sanitizers_missing(said: str) -> bool:
-    """Return whether a compiler's error is that it has no sanitizers."""
+    """Return whether a compiler's error says that it has no sanitizers."""
     return "sanitiz" in said.lower() and (
         "unrecognized" in said or "cannot find" in said
     )

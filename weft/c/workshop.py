@@ -55,7 +55,7 @@ def terminal(*commands: str) -> None:
 
 
 def how_to_get(program: str) -> str:
-    """Return a sentence on how to install a program; "" if unknown."""
+    """Return a sentence on how to install a program, or "" if that is unknown."""
     if program == "nvcc":
         return "It comes with the CUDA toolkit; the next cells do not need it."
     if package := PACKAGES.get(program):
@@ -64,7 +64,7 @@ def how_to_get(program: str) -> str:
 
 
 def _anonymous(text: str) -> str:
-    """Remove this machine's folder from what a program prints."""
+    """Remove this machine's folder from a program's output."""
     return re.sub(rf"(/private)?{re.escape(str(folder()))}/?", "", text)
 
 

@@ -60,8 +60,8 @@ class Conflict:
 class Unfilled:
     """A read of reserved memory in which nothing has been stored yet.
 
-    what: the operator that reserved it. made, read: the lines that reserved and read
-    the memory. replayed: whether a graph reads it.
+    what: the operator that reserved the memory. made, read: the lines of the
+    reservation and of the read. replayed: whether a graph reads it.
     """
 
     what: str
@@ -178,7 +178,10 @@ class Graph:
     waits: list[Any] = field(default_factory=list)
 
     def replay(self) -> None:
-        """Run the graph on the current stream. Raises RuntimeError before a capture."""
+        """Run the graph on the current stream.
+
+        Raises RuntimeError if no capture has completed.
+        """
         if not self.done:
             raise RuntimeError("Called CUDAGraph::replay without a preceding capture.")
         self.replays += 1
@@ -327,7 +330,7 @@ class Model(TorchDispatchMode):  # type: ignore[no-untyped-call]
     def _reserve(self, name: str, made: list[torch.Tensor]) -> None:
         """Note memory that an operator has only reserved.
 
-        The memory is set to zero, so a step that reads it ends in the same way at every
+        The memory is set to zero, so a step that reads it ends in the same way in every
         run.
         """
         if name in RESERVE:
@@ -372,7 +375,7 @@ class Model(TorchDispatchMode):  # type: ignore[no-untyped-call]
     # Graphs
 
     def begin(self, graph: Graph) -> None:
-        """Begin a capture. Raises RuntimeError where PyTorch does."""
+        """Begin a capture. Raises RuntimeError if PyTorch would."""
         if self.capturing is not None:
             raise RuntimeError("operation not permitted when stream is capturing")
         if self.current is self.default:

@@ -31,7 +31,7 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True, kw_only=True)
 class CaptureExercise(Exercise):
-    """A function that captures a step, and returns one that replays it.
+    """A function that captures a step, and returns a function that replays it.
 
     The function is called as `graphed(step, *batch)`, with the first of the batches,
     and its result as `replay(*batch)`, with every batch.
@@ -87,13 +87,13 @@ ROOM = Captures()
 
 
 class Run:
-    """A call of the learner's function, then of its result, with every batch.
+    """A call of the learner's function, then calls of its result, one for each batch.
 
     Its constructor raises `Failed` if one of the calls does not complete.
     """
 
     def __init__(self, exercise: CaptureExercise, case: Case, on: str = "cpu") -> None:
-        """Make the batches, capture, and replay with each."""
+        """Make the batches, capture the step, and replay it with each batch."""
         import torch
 
         self.exercise, self.case, self.on = exercise, case, on
@@ -200,7 +200,7 @@ class Run:
     # Judging the results
 
     def judge(self) -> None:
-        """Check what was captured, its order, and the training. Raises `Failed`."""
+        """Check the capture, order and training. Raises `Failed` if one is wrong."""
         if self.model is not None:
             self.look()
         elif not self.captured:
@@ -317,7 +317,7 @@ class Run:
         return self.case.label + (", on the GPU" if self.on != "cpu" else "")
 
     def _lines(self, sought: str) -> list[Note]:
-        """Return up to three lines with `sought`, other than docstrings and `def`s."""
+        """Return up to three lines that contain `sought`, not docstrings or `def`s."""
         tree = tree_of(self.function)
         told = {
             number

@@ -34,7 +34,7 @@ class Case:
 
     @property
     def written(self) -> str:
-        """The size: 'size 16 × 1,024'."""
+        """The size in words, such as 'size 16 × 1,024'."""
         return self.told or "size " + " × ".join(f"{s:,}" for s in self.size)
 
     @property
@@ -93,9 +93,9 @@ def unseen_size(sizes: Sequence[Any], number: int) -> Any:
 
 
 def _between(a: int, b: int, share: float, given: list[int]) -> int:
-    """Return an integer `share` of the way from `a` to `b`, of the kind of `given`.
+    """Return a number `share` of the way from `a` to `b`, of the same kind as `given`.
 
-    The kind: a power of two, or a multiple of the greatest common divisor. Where that
+    The kind is a power of two or a multiple of the greatest common divisor. If that
     divisor is 1, the integer is odd if possible.
     """
     value = a + share * (b - a)
@@ -120,7 +120,7 @@ def evened(size: Any, sizes: Sequence[Any]) -> Any:
 
 
 def unseen_arguments(cases: Sequence[Any], number: int) -> list[Arrays]:
-    """Return arguments between those of the given cases, if all are integers.
+    """Return arguments between those of the given cases, or [] unless all are integers.
 
     One or two arguments yield several sets: odd ones, even ones, and, if one argument
     divides the other in some of the cases but not all, some in which it does.

@@ -11,7 +11,7 @@ Array = np.ndarray[Any, Any]
 
 
 def close(got: Array, wanted: Array, tolerance: float) -> Array:
-    """Return which elements agree, within a tolerance.
+    """Return a mask of the elements that agree within a tolerance.
 
     An element may be off by `tolerance` times the sum of its own size and the output's
     RMS.
@@ -51,7 +51,7 @@ def agrees(got: Array, wanted: Array, tolerance: float) -> bool:
 
 
 def doubtful(got: Array, wanted: Array, tolerance: float) -> Array:
-    """Return which elements agree only because other elements are larger.
+    """Return a mask of the elements that agree only because others are larger.
 
     Relative to their own size they are far off: by more than rounding explains, unless
     they are the small difference of large numbers.
@@ -65,7 +65,7 @@ def doubtful(got: Array, wanted: Array, tolerance: float) -> Array:
 
 
 def at_first(wrong: Array, got: Array, wanted: Array, hint: str) -> Difference:
-    """Return the difference at the first of the `wrong` elements, which are `SMALL`."""
+    """Return the difference, a `SMALL` one, at the first of the `wrong` elements."""
     first = tuple(int(i) for i in np.argwhere(wrong)[0])
     count = int(np.count_nonzero(wrong))
     at = first, got[first], wanted[first], count, got.size

@@ -77,12 +77,12 @@ def in_float32(value: Any) -> float:
 
 
 def kind_of_number(value: Any) -> str:
-    """Return NumPy's kind code of a NumPy number, "" for any other value."""
+    """Return NumPy's kind code of a NumPy number, or "" for any other value."""
     return str(getattr(getattr(value, "dtype", None), "kind", ""))
 
 
 def show(value: Any, digits: int = 4) -> str:
-    """Format a number briefly, with the given number of significant digits."""
+    """Format a number briefly, with `digits` significant digits."""
     kind = kind_of_number(value)
     if isinstance(value, bool) or kind == "b":
         return str(bool(value))

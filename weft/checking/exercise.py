@@ -28,13 +28,14 @@ class Explained:
 class Exercise:
     """The learner's code, its specification, and the data to test it on.
 
-    written_by_learner: what the verdict is about. spec: a NumPy function of the inputs
+    written_by_learner: the subject of the verdict. spec: a NumPy function of the inputs
     that returns the output, or a tuple of outputs. inputs: `(rng, *size)` → the inputs.
-    sizes: each an integer or a tuple; counters use the last. tolerance: relative,
-    against the spec in double precision. limits: see `weft.checking.limits`. unseen:
-    whether to run an unlisted size too, with data derived from the learner's source.
-    because: `(*inputs, *outputs)` → the cause of these wrong outputs, "" if it is
-    unknown; or a tuple of that and the name of the input that it concerns.
+    sizes: each an integer or a tuple; counters use the last. tolerance: the relative
+    error allowed, against the spec in double precision. limits: see
+    `weft.checking.limits`. unseen: whether to run an unlisted size too, with data
+    derived from the learner's source. because: `(*inputs, *outputs)` → the cause of
+    these wrong outputs, "" if it is unknown; or a tuple of that and the name of the
+    input that it concerns.
 
     A subclass adds arguments. Raises ValueError if the exercise is incomplete.
     """

@@ -28,7 +28,7 @@ def watched(
     The borrowed answer is None if the function did the work itself. Otherwise it is the
     name of the spec, or of a function or module that `without` lists, and the line that
     calls it. scope: the learner's function, if `function` is ours and only calls it.
-    Raises `Endless`, or any exception of the function.
+    Raises `Endless` if the function does not end, and any exception that it raises.
     """
     watch = _Watch(scope or function, spec, without)
     if not watch.needed:
@@ -101,7 +101,7 @@ def belongs(function: Any, modules: tuple[str, ...]) -> bool:
 
 
 def within(module: str, package: str) -> bool:
-    """Return whether a module is the package, or is inside it."""
+    """Return whether `module` is `package`, or is inside it."""
     return f"{module}.".startswith(f"{package}.")
 
 

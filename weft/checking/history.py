@@ -124,7 +124,7 @@ def _key(place: Place) -> str:
 
 
 def _code(steps: Sequence[Step]) -> str:
-    """Return the lines that the steps are on as HTML, in the order of the source."""
+    """Return, as HTML, the lines that the steps are on, in source order."""
     places = {_key(step.place): step.place for step in steps}
     rows = "".join(
         f'<div data-row="{key}" data-line="{place.line}" '

@@ -20,8 +20,8 @@ class Kind:
 
     headline: what the title of the verdict says, unless the verdict has its own. page:
     the file in book/bugs that explains the kind, without its suffix. heading: the
-    heading in the chapter on C that explains it. plain: whether the verdict says
-    enough, without either. state: PASSED, TO_DO or FAILED.
+    heading in the chapter on C that explains it. plain: whether the verdict says enough
+    without a page or heading. state: PASSED, TO_DO or FAILED.
     """
 
     headline: str

@@ -6,7 +6,7 @@ from typing import Any
 
 
 def compared(names: Sequence[str], got: Any, wanted: Sequence[int]) -> str:
-    """Say which number is wrong, or which to return; "" if all are right."""
+    """Say which number is wrong, or which numbers to return; "" if all are right."""
     if not are_numbers(got, len(names)):
         return f"Return {len(names)} numbers: ({', '.join(names)})."
     for name, mine, right in zip(names, got, wanted, strict=True):

@@ -113,7 +113,7 @@ def is_tree(value: Any) -> bool:
 
 
 def size_of(wanted: Sequence[Any]) -> float:
-    """Return the root mean square of the finite numbers, 0 if there are none."""
+    """Return the root mean square of the finite numbers, or 0 if there are none."""
     finite = [abs(w) for w in wanted if cmath.isfinite(w)]
     largest = max(finite, default=0)
     if not largest:  # dividing by it keeps their squares in range
@@ -123,7 +123,7 @@ def size_of(wanted: Sequence[Any]) -> float:
 
 
 def close(got: Block, wanted: Block, tolerance: float) -> list[bool]:
-    """Return which parts agree, within a tolerance.
+    """Return, for each part, whether it agrees within a tolerance.
 
     A part may be off by `tolerance` times the sum of its own size and the RMS of all.
     """
@@ -141,7 +141,7 @@ def _near(a: Any, b: Any, most: float) -> bool:
 
 
 def difference(got: Block, wanted: Block, tolerance: float) -> Difference | None:
-    """Return how `got` differs from `wanted`, which has the same shape, or None."""
+    """Return how `got` differs from `wanted`, of equal shape, or None if they agree."""
     right = close(got, wanted, tolerance)
     if all(right):
         return None
@@ -233,7 +233,7 @@ def _tail(got: Block, _: Block, right: list[bool], tolerance: float) -> Looks:
 
 
 def one_by_one(got: Block, wanted: Block, tolerance: float) -> Difference | None:
-    """Return the first difference, each number judged only by its own size.
+    """Return the first difference, judging each number only by its own size.
 
     For values of different kinds, where a small one counts even beside a large one.
     """

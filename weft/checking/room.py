@@ -44,8 +44,8 @@ def last_check(name: str) -> Checked | None:
 class Room(Protocol):
     """One kind of exercise.
 
-    what: the name of the kind in a sentence, such as "a kernel". exercise: its class,
-    whose fields are the arguments that `check` takes for this kind.
+    what: the name of the kind in a sentence, such as "a kernel". exercise: the class of
+    its exercises, whose fields are the arguments that `check` takes for this kind.
     """
 
     what: str

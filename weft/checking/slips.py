@@ -20,7 +20,7 @@ MANY = 4  # from this many results on, what they have in common is not chance
 def result_if(
     slips: Mapping[str, Slip | tuple[str, Slip]], tolerance: float = 1e-3
 ) -> Because:
-    """Make a `because=` that names the slip that would explain a wrong result.
+    """Make a function for `because=` that names the slip behind a wrong result.
 
     slips: what happens, worded to follow "if" → a function of the inputs that gives the
     outputs in that case, or a tuple of the input that is to blame and such a function.
@@ -46,11 +46,11 @@ def result_if(
 def other_number(
     exercise: Exercise, case: Case, outputs: tuple[Any, ...]
 ) -> tuple[int, float] | None:
-    """Find the scalar input for which another number was used, and that number.
+    """Find a scalar input for which the learner's code used another number.
 
     With that number the spec yields exactly the wrong outputs. It is 0, 1 or derived
-    from the given numbers; with many results, it may be any number. Returns None if no
-    number fits.
+    from the given numbers; with many results, it may be any number. Returns the input's
+    index and the number, or None if no number fits.
     """
     numbers = [
         k
@@ -76,7 +76,7 @@ def other_number(
 def expected_with(
     exercise: Exercise, case: Case, number: int, value: float
 ) -> tuple[Any, ...]:
-    """Evaluate the spec with another value for one input."""
+    """Evaluate the spec with `value` for the input with index `number`."""
     inputs = list(copies(case.inputs))
     inputs[number] = type(inputs[number])(value)
     return exercise.expected(tuple(inputs))

@@ -153,7 +153,7 @@ class _Counter:
         return self.line
 
     def _decide(self, frame: FrameType) -> None:
-        """Raise `Endless`, or raise the limit once if only `for` loops are running."""
+        """Raise `Endless`, or extend the limit once if only `for` loops are running."""
         if self.limit == self.first and _only_for_loops(frame):
             self.limit *= BOUNDED
             self.watch_from = self.limit - self.first // 2
@@ -203,7 +203,7 @@ def endless(
 
 
 def place_of(code: CodeType, stopped: int, late: set[tuple[CodeType, int]]) -> Place:
-    """Return the endless loop around the line `stopped`, or that line.
+    """Return the place of the endless loop around line `stopped`, or of that line.
 
     late: the lines that ran last.
     """

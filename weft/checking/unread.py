@@ -39,7 +39,7 @@ def first_unread(
     index: the number of the output with the wrong result, and the result's index. An
     element is needed if the spec's result changes with it. who: the reader, such as
     "program 3"; by default all threads together. Returns the array's name and a
-    sentence, ("", "") if there is none.
+    sentence, or ("", "") if there is none.
     """
     for number, (name, marks) in read.items():
         one = unread_of(exercise, case, number, marks, which, index)
@@ -93,7 +93,7 @@ def asked(
     which: int,
     index: tuple[int, ...],
 ) -> bool:
-    """Return whether a result needs one of the elements with the indices `some`."""
+    """Return whether a result needs any of the elements with the indices `some`."""
     marks = np.zeros(case.inputs[number].shape, bool)
     marks[tuple(some.T)] = True
     return needed(exercise, case, number, marks, which, index)

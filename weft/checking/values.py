@@ -43,7 +43,7 @@ def judge_on_gpu(
     """Judge the results of the case `label` on a GPU; return a fact.
 
     pairs: the value of each output, and what it should be. why: see `judge`. Raises
-    `Failed`.
+    `Failed` if one is wrong.
     """
     worst = 0.0
     for got, wanted in pairs:

@@ -83,7 +83,7 @@ class Verdict:
     learner's code printed during the check, as `Printed.text`. past: the steps that led
     to the fault, if they are known; see `history`.
 
-    Raises ValueError for a kind or a topic that is in no table.
+    Raises ValueError if the kind or the topic is in no table.
     """
 
     name: str
@@ -158,7 +158,7 @@ class Verdict:
 
     @property
     def page(self) -> str:
-        """The page of the book on this kind of mistake, '' if there is none."""
+        """The page of the book on this kind of mistake, or '' if there is none."""
         return TOPICS[self.topic] if self.topic else KINDS[self.kind].page
 
     @property
@@ -366,7 +366,7 @@ def _title(verdict: Verdict) -> str:
 
 
 def _printed(verdict: Verdict) -> str:
-    """Return what the learner's code printed, as HTML; '' if it was nothing."""
+    """Return what the learner's code printed, as HTML, or '' if it was nothing."""
     if not verdict.printed:
         return ""
     return (

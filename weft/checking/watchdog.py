@@ -30,7 +30,7 @@ def watchdog(
 ) -> Iterator[None]:
     """Call `each` every second, and `idle` after `longest` seconds without work.
 
-    Both get the frame that is being executed, and may raise.
+    Both get the frame that is being executed, and may raise exceptions.
     """
     if not available():
         yield

@@ -30,7 +30,7 @@ class Unpackable(Exception):
 
 
 def pack(kernel: Any, args: tuple[Any, ...]) -> Parcel:
-    """Pack `kernel` and the types of `args`. Raises `Unpackable`.
+    """Pack `kernel` and the types of `args`. Raises `Unpackable` if that is impossible.
 
     The first of the parcel's functions is the kernel, the others are those it calls.
     """
@@ -125,7 +125,7 @@ class Packer:
         return number
 
     def _item(self, name: str, value: Any) -> Item:
-        """Return the value of a name in the form that is sent. Raises `Unpackable`."""
+        """Return a name's value as it is sent. Raises `Unpackable` if it cannot be."""
         inner = meaning.python_function(value)
         if inner is not None:
             number = self.function(inner, True)

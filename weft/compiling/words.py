@@ -110,7 +110,7 @@ def split(arguments: str) -> list[str]:
 
 
 def listed(things: list[str]) -> str:
-    """Format 'a, b and c', or 'nothing'."""
+    """Format a list as 'a, b and c', or as 'nothing' if it is empty."""
     return joined(things) if things else "nothing"
 
 

@@ -300,9 +300,10 @@ class Compiler:
 
 
 def where(error: BaseException, files: set[str]) -> tuple[str, int] | None:
-    """Return the file, one of the learner's `files`, and the line where Numba was.
+    """Return the file, one of the learner's `files`, and the line of Numba's `error`.
 
-    Not all of Numba's errors name them; the frames that the errors passed through do.
+    Returns None if they are unknown. Not all errors name them; the frames that the
+    errors passed through do.
     """
     for file in files:
         said = re.search(rf"{re.escape(file)} \((\d+)\)", str(error))
@@ -407,7 +408,7 @@ def instructions(ptx: str, files: set[str]) -> Iterator[tuple[str, tuple[str, in
 
 
 def known_file(path: str, files: set[str]) -> str:
-    """Return the file among `files` that PTX calls `path`, or ''."""
+    """Return the file among `files` that PTX calls `path`, or '' if there is none."""
     end = path.replace("\\\\", "\\")
     return next((f for f in files if end == f or end.endswith("/" + f)), "")
 

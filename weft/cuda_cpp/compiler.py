@@ -28,7 +28,7 @@ table = Verdicts(__file__)
 
 
 def find() -> str | None:
-    """Return the C++ compiler's path, None if there is none."""
+    """Return the C++ compiler's path, or None if there is none."""
     return next(filter(None, map(shutil.which, NAMES)), None)
 
 
@@ -50,7 +50,7 @@ def call(folder: Path, *arguments: str) -> tuple[bool, str]:
 
 
 def compiled(source: Source, prototype: str, folder: Path) -> list[str]:
-    """Compile the cell alone, in `folder`; return facts. Raises `Failed`."""
+    """Compile the cell alone in `folder`; return facts. Raises `Failed` if it fails."""
     (folder / source.file).write_text(source.text)
     (folder / PRELUDE).write_text(Path(__file__).with_name(PRELUDE).read_text("utf-8"))
     flags = ("-include", PRELUDE, "-S", "-o", os.devnull, "-x", "c++", source.file)
@@ -65,7 +65,7 @@ def compiled(source: Source, prototype: str, folder: Path) -> list[str]:
 
 
 def made(source: Source, program: str, folder: Path, other: Verdict) -> None:
-    """Build `program` around a cell that compiles. Raises `Failed`.
+    """Build `program` around a cell that compiles. Raises `Failed` if that fails.
 
     other: the verdict if the cell lacks what the program calls.
     """

@@ -31,7 +31,7 @@ def possible() -> bool:
 def built(source: Source) -> Any:
     """Compile the cell with `load_inline`; return its function as an operator.
 
-    Raises `Failed` with nvcc's errors.
+    Raises `Failed` with nvcc's errors if it does not compile.
     """
     import torch
     import torch.utils.cpp_extension as extensions
@@ -67,10 +67,10 @@ def built(source: Source) -> Any:
 
 
 def judged(exercise: CudaCppExercise, source: Source) -> list[str]:
-    """Call the operator with tensors on the GPU. Returns facts; raises `Failed`.
+    """Call the operator with tensors on the GPU, and check its results; return facts.
 
     Uses the exercise's last size and its `full` size, each with strided tensors too,
-    and tensors that the operator must refuse.
+    and tensors that the operator must refuse. Raises `Failed` if it is wrong.
     """
     import torch
 

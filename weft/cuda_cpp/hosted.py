@@ -84,7 +84,7 @@ def launches_called(text: str) -> str:
 
 
 def _start_of_callee(text: str, end: int) -> int:
-    """Return where the name before a `<<<` begins, its template arguments included."""
+    """Return where the name before a `<<<` begins; it may have template arguments."""
     at = end
     while at > 0 and text[at - 1].isspace():
         at -= 1
@@ -138,7 +138,8 @@ def inner(text: str) -> str:
 def program(file: str, host: str, kernel: str = "") -> str:
     """Return the text of the program that calls the function declared by `host`.
 
-    kernel: the text of another program, which this one runs unless its name is HOST.
+    kernel: the text of another program, which this one runs unless its own name is
+    HOST.
     """
     name = re.findall(r"(\w+)\(", host)[0]
     lines, called, tensors = [], [], []
@@ -259,9 +260,9 @@ def calls(exercise: CudaCppExercise, cases: Sequence[Case]) -> Iterator[Call]:
 class Launch:
     """A launch, as reported by the stand-in.
 
-    stream: its device and its number there. device: the current device. fits: whether a
-    launch of this size is possible. checked: whether the function checked for an error
-    afterwards.
+    stream: the stream's device, and its number there. device: the current device. fits:
+    whether a launch of this size is possible. checked: whether the function checked for
+    an error afterwards.
     """
 
     line: int
@@ -455,7 +456,7 @@ class Called:
 
     @property
     def launch_lines(self) -> list[Note]:
-        """The lines with a launch."""
+        """The lines that contain a launch."""
         return self._lines("<<<")
 
     @property
@@ -484,7 +485,7 @@ def shown(size: tuple[int, ...], what: str) -> str:
 def judged(
     exercise: CudaCppExercise, source: Source, cases: Sequence[Case], folder: Path
 ) -> str:
-    """Make and check all calls of the function. Returns a fact; raises `Failed`.
+    """Make and check all calls. Returns a fact; raises `Failed` if one goes wrong.
 
     folder: where the cell was compiled, perhaps with the function's program.
     """
@@ -514,7 +515,7 @@ def judged(
 
 
 def judge_full_size(exercise: CudaCppExercise, made: Callable[[Call], Called]) -> None:
-    """Judge the launch for the size of a GPU. Raises `Failed`.
+    """Judge the launch for the size of a GPU. Raises `Failed` if it is wrong.
 
     Its threads run only if there are fewer of them than elements, because each may then
     take several. made: makes a call.

@@ -42,7 +42,7 @@ class Judge:
         return self.launched.launch
 
     def verdict(self) -> Verdict | None:
-        """Return the verdict on what went wrong first; None if all is right."""
+        """Return the verdict on what went wrong first, or None if all is right."""
         if not self.launched.left or self.launched.ran.late:
             return self.stopped()
         left = self.launched.left
@@ -63,7 +63,8 @@ class Judge:
     def stopped(self) -> Verdict | None:
         """Return the verdict on the error that ended the program, or None.
 
-        The error is an access outside the arrays, or another that a sanitizer reports.
+        The error is an access outside the arrays, or another error that a sanitizer
+        reports.
         """
         ran = self.launched.ran
         found = self._outside()
@@ -165,7 +166,7 @@ class Judge:
         return found
 
     def shared_out(self, left: Left) -> Verdict | None:
-        """Return the verdict on a thread that writes far more than its share."""
+        """Return the verdict on a thread writing far more than its share, or None."""
         written = np.bincount(left.writer[left.writer >= 0])
         share = -(-left.before.size // self.launch.threads)
         if written.max(initial=0) <= 2 * share:
@@ -196,7 +197,7 @@ class Judge:
         return f"thread {named(thread)} of block {named(block)}"
 
     def _worded(self, row: str, left: Left, index: int, **told: Any) -> Verdict:
-        """Return the verdict on an element of an array, worded by `row`."""
+        """Return the verdict on element `index` of an array, worded by `row`."""
         told |= {
             "array": left.name,
             "index": index,
@@ -206,13 +207,13 @@ class Judge:
         return words.verdict(self.source.name, row, self.stores, **told)
 
     def _of(self, found: Verdict, rank: int) -> Verdict:
-        """Return the verdict with the indices of the thread of this rank."""
+        """Return `found` with the indices of the thread whose rank is `rank`."""
         block, thread = self.launch.index(rank)
         return found.but(thread=thread, block=block)
 
 
 def _nearest(said: str, address: int) -> tuple[str, int, int]:
-    """Return the array nearest to `address`, the address's index, and the length."""
+    """Return (name, index of `address`, length) of the array nearest to `address`."""
     arrays = [
         (name, int(at, 16), int(size), int(count))
         for name, at, size, count in _array.findall(said)

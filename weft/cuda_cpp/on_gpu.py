@@ -73,9 +73,10 @@ def _refused(source: Source, said: str) -> Verdict:
 
 
 def full_size(exercise: CudaCppExercise, code: Any) -> list[str]:
-    """Launch on the GPU and compare the results. Returns facts; raises `Failed`.
+    """Launch on the GPU and compare the results; return facts.
 
-    code: the result of `compiled`.
+    code: the result of `compiled`. Raises `Failed` if the launch fails or a result is
+    wrong.
     """
     from numba import cuda as numbas
 

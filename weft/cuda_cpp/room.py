@@ -59,7 +59,7 @@ ROOM = CudaCpp()
 
 
 def without_compiler(name: str, facts: list[str]) -> Verdict:
-    """Return the verdict if there is no C++ compiler. facts: those known so far."""
+    """Return the verdict where there is no C++ compiler. facts: those known so far."""
     verdict = words.verdict(name, "no-compiler", install=compiler.install())
     message = (
         "There is no C++ compiler on this machine, so the kernel has not been run."
@@ -68,7 +68,7 @@ def without_compiler(name: str, facts: list[str]) -> Verdict:
 
 
 def on_cpu(exercise: CudaCppExercise, source: Source, folder: Path) -> Facts:
-    """Run every case, one thread after another. Returns facts; raises `Failed`."""
+    """Run every case, thread by thread; return facts. Raises `Failed` if one fails."""
     cases = list(exercise.cases(source.seed))
     if exercise.host:  # such a function decides itself when there is nothing to launch
         cases = [c for c in cases if all(out.size for out in exercise.outputs(c))]
@@ -98,7 +98,7 @@ def launched(
     folder: Path,
     told: list[str],
 ) -> None:
-    """Run one case, and check its results. Raises `Failed`."""
+    """Run one case, and check its results. Raises `Failed` if it fails."""
     outputs = exercise.outputs(case)
     arguments = exercise.call(*case.inputs, *outputs)
     named = dict(zip(running.names_of(exercise.prototype), arguments, strict=True))

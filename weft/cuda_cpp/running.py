@@ -21,7 +21,7 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True)
 class Launch:
-    """The number of blocks and of threads per block, in three dimensions each."""
+    """The numbers of blocks and of threads per block, each in three dimensions."""
 
     grid: Size
     block: Size
@@ -55,7 +55,7 @@ class Left:
     before: the elements before the launch. after: those after all threads have run, the
     last block first. alone: what each element becomes if every thread works alone, on
     the contents before the launch. writer, other: for each element, the ranks of two
-    threads that write it, -1 for none.
+    threads that write it, or -1 for none.
     """
 
     name: str
@@ -70,7 +70,7 @@ class Left:
 class Launched:
     """The outcome of a run, and its effect on each array, by name, if it completed.
 
-    rank: that of the thread that ran last.
+    rank: the rank of the thread that ran last.
     """
 
     ran: running.Ran
@@ -125,7 +125,7 @@ def run(
 
 
 def _left(arrays: dict[str, Array], ran: running.Ran) -> dict[str, Left]:
-    """Return the effect on each array, by name, that the program reported."""
+    """Return the effect that the program reported on each array, by name."""
     after, notes = ran.results[: len(arrays)], ran.results[len(arrays) :]
     return {
         name: Left(name, before.ravel(), after[k], *notes[3 * k : 3 * k + 3])

@@ -18,7 +18,7 @@ def name(info: Path = INFO) -> str:
 
 
 def versions() -> dict[str, str]:
-    """Return the C compiler's version, by its name; {} if there is no C compiler."""
+    """Return {name: version} of the C compiler, or {} if there is none."""
     program = shutil.which("gcc")
     if program is None:
         return {}

@@ -31,7 +31,7 @@ def advice(platform: str = sys.platform) -> str:
 
 
 def too_old(gpu: Device) -> str:
-    """Say why Triton does not support this GPU; "" if it does, or without a GPU."""
+    """Say why Triton does not support this GPU; "" if it does, or if there is none."""
     if not gpu.usable or gpu.capability >= OLDEST:
         return ""
     has, needs = (".".join(map(str, each)) for each in (gpu.capability, OLDEST))

@@ -29,7 +29,7 @@ words = Words(__file__)
 
 
 def _said(row: str, **told: Any) -> tuple[str, str]:
-    """Return why there is no usable GPU, and what to do about it."""
+    """Return (why, advice) for an unusable GPU, worded by `row`."""
     meanwhile = words.rows["meanwhile"]["advice"]
     said = words(row, meanwhile=meanwhile, **told)
     return said["why"], said["advice"]
@@ -42,8 +42,8 @@ class Device:
     usable: whether kernels run on a GPU here. If not, `why` says in a few words what is
     missing and `advice` what to do; what is known about the GPU is still filled in.
     unasked: whether a setting excludes the GPU. no_driver: whether NVIDIA's driver is
-    missing, except on macOS. memory and l2 are in bytes; cuda is the version that the
-    driver supports, count the number of GPUs that it shows.
+    missing, except on macOS. memory, l2: in bytes. cuda: the version that the driver
+    supports. count: the number of GPUs that it shows.
     """
 
     usable: bool

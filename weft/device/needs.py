@@ -16,9 +16,9 @@ class GpuNeeds:
     """The table `gpu` of a lesson.
 
     capability: the lowest compute capability; below: the first on which the lab no
-    longer runs. memory: GB (10⁹ bytes). count: GPUs. sms: the multiprocessors needed on
-    a GPU whose capability is `sms_from` or higher, for kernels whose blocks wait for
-    each other and must all fit.
+    longer runs; memory: in GB (10⁹ bytes); count: the number of GPUs; sms: the number
+    of multiprocessors needed on a GPU whose capability is `sms_from` or higher, for
+    kernels whose blocks wait for each other and must all fit.
     """
 
     capability: Capability = (0, 0)
@@ -64,7 +64,7 @@ def of_lab(lab: str) -> GpuNeeds:
 
 
 def unmet(labs: Iterable[str], gpu: Device) -> dict[str, list[str]]:
-    """Return the labs that cannot run on this GPU, by reason."""
+    """Return the labs that cannot run on this GPU, grouped by reason."""
     found: dict[str, list[str]] = {}
     for lab in labs:
         if reason := of_lab(lab).unmet(gpu):

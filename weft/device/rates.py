@@ -89,7 +89,7 @@ def of_this_machine(again: bool = False) -> Ceilings:
 
 
 def _from_json(entry: object) -> Ceilings | None:
-    """Return the ceilings from an entry of the file; None if the entry is invalid."""
+    """Return the ceilings from an entry of the file, or None if it is invalid."""
     if not isinstance(entry, dict):
         return None
     try:
@@ -101,7 +101,7 @@ def _from_json(entry: object) -> Ceilings | None:
 
 
 def _measure_gpu(gpu: Device) -> tuple[float, float, float, str]:
-    """Measure a GPU with PyTorch: (copy, fp32, tensor, tensor's type)."""
+    """Measure a GPU with PyTorch; return (copy, fp32, tensor, tensor_type)."""
     from weft import timing
 
     stopwatch = timing.EventStopwatch()
@@ -141,7 +141,7 @@ def _measure_gpu(gpu: Device) -> tuple[float, float, float, str]:
 
 
 def _measure_cpu() -> tuple[float, float, float, str]:
-    """Measure the CPU with NumPy: (copy, fp32, NaN, "")."""
+    """Measure the CPU with NumPy; return (copy, fp32, NaN, "")."""
     import numpy as np
 
     x = np.ones(1 << 24, np.float32)  # 64 MiB, larger than most last-level caches

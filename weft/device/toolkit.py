@@ -63,7 +63,7 @@ def find(environ: Mapping[str, str] = os.environ) -> Toolkit:
 
 
 def _locate(piece: str, environ: Mapping[str, str]) -> Path | None:
-    """Return the file of one piece, or None."""
+    """Return the file of one piece, or None if it is missing."""
     for folder in _folders(piece, environ):
         try:
             found = sorted(

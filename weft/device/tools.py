@@ -27,8 +27,8 @@ class Tool:
 
     program, package: any one is enough; the packages contain the programs, which then
     need not be on the path. header, module: all are needed. stops: whether a lab that
-    needs the tool ends with an error without it; if not, part of the lab is skipped.
-    beside: a tool without which this one is not needed either.
+    needs the tool fails without it; if not, part of the lab is skipped. beside: a tool
+    without which this one is not needed either.
     """
 
     name: str
@@ -90,7 +90,7 @@ class Missing:
     labs: tuple[str, ...]
 
     def __str__(self) -> str:
-        """Return a clause: which labs need the tool, for what, how to install it."""
+        """Return a clause: which labs need the tool, why, and how to install it."""
         numbers = joined(name.split("_")[0] for name in self.labs)
         need = f"labs {numbers} need" if len(self.labs) > 1 else f"lab {numbers} needs"
         what = "" if self.tool.stops else " for a part that is otherwise left out"

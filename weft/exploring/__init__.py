@@ -1,4 +1,4 @@
-"""Interactive figures: those of the book, in a notebook, and of your own kernel.
+"""Interactive figures: those of the book, in a notebook, and those of your own kernel.
 
     from weft import explore
     from weft.exploring import figure
@@ -36,7 +36,7 @@ def explore(kernel: Any) -> "Explorer":
     The launch runs in the simulator, even if there is a GPU, so keep it small. What the
     kernel writes is in its arguments afterwards, as after any launch. Instead of a
     number, `choose(1, 2, 4)` makes a control: each choice is a separate launch, with
-    the arrays as they were before the first.
+    the arrays as they were before the first launch.
     """
     return Explorer(kernel)
 
@@ -53,8 +53,8 @@ class Explorer:
     def stopped(self) -> Any:
         """Show the launch at which the kernel's last check stopped.
 
-        Returns None if there is none, or if the current kernel cannot run on that
-        launch's data.
+        Returns None if there is no such launch, or if the current kernel cannot run on
+        that launch's data.
         """
         from weft.kernels.trial import last_stopped
         from weft.simulator import Fault

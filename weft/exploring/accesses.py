@@ -56,7 +56,7 @@ def _base(trace: Trace, line: Line) -> int:
 
 
 def _requests(trace: Trace, rows: Columns, base: int) -> list[dict[str, Any]]:
-    """Return the first requests of the accesses `rows`, with addresses from `base`."""
+    """Return the first requests of the accesses `rows`; addresses count from `base`."""
     found = grouped(trace, rows, np.zeros_like(rows))
     order = np.lexsort((trace.thread[found.rows], found.request))
     rows, request, time = (c[order] for c in (found.rows, found.request, found.time))
@@ -75,7 +75,7 @@ def _requests(trace: Trace, rows: Columns, base: int) -> list[dict[str, Any]]:
 
 
 def _code(function: Any, lines: list[int]) -> list[tuple[int, str]]:
-    """Return the kernel's lines with their numbers, at least those with accesses."""
+    """Return the kernel's lines with their numbers; without a source, only `lines`."""
     try:
         source, start = inspect.getsourcelines(function)
     except (OSError, TypeError):

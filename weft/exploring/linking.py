@@ -1,7 +1,7 @@
 """Combine a figure and the modules that it imports into one module.
 
 A page from a server fetches the modules as they are. A widget has only its own text,
-and a page opened from a folder may only load plain scripts, so here each module becomes
+and a page opened from a folder can load only plain scripts, so here each module becomes
 a function that is called once. A module must therefore import names from "./x.js", and
 export before a declaration, in a list, or by default.
 """

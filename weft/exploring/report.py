@@ -80,7 +80,7 @@ def place(name: str, state: dict[str, Any], label: str, meanwhile: str) -> str:
 
 
 def saved(state: dict[str, Any]) -> dict[str, Any]:
-    """Return a state that is small enough to be kept in a notebook."""
+    """Return `state`, shortened if necessary to be kept in a notebook."""
     if "accesses" not in state:
         return state
     few = [a | {"shown": a["shown"][:MOST_SAVED]} for a in state["accesses"]]

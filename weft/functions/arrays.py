@@ -28,7 +28,7 @@ def compare(exercise: FunctionExercise, call: str, got: Any, wanted: Any) -> Non
 def compare_arrays(
     exercise: FunctionExercise, call: str, got: Any, wanted: Any
 ) -> None:
-    """Compare numbers, texts, or arrays of them. Raises `Failed`."""
+    """Raise `Failed` unless numbers, texts, or arrays of them agree."""
     function = exercise.written_by_learner
     aim, found = np.asarray(wanted), held(got)
     if isinstance(got, ctypes._SimpleCData) and aim.dtype.kind in "biufSU":
@@ -66,7 +66,7 @@ def held(value: Any) -> Array:
 def another_kind(
     exercise: FunctionExercise, call: str, got: Any, found: Array, aim: Array
 ) -> Verdict | None:
-    """Return the verdict on a string instead of a number, or a float for an integer."""
+    """Return the verdict on a string for a number or a float for an integer, if any."""
     if aim.dtype.kind in "biuf" and found.dtype.kind in "SU":
         return a_string(exercise, call, got)
     is_float = aim.dtype.kind in "iu" and found.dtype.kind == "f"
@@ -76,7 +76,7 @@ def another_kind(
 
 
 def one_by_one(found: Array, aim: Array, tolerance: float) -> Difference | None:
-    """Return the first difference, or None; judge each number only by its own size.
+    """Return the first difference, or None; judge each number by its own size alone.
 
     This suits values of different kinds, where a small one counts even beside a large
     one.
@@ -89,7 +89,7 @@ def one_by_one(found: Array, aim: Array, tolerance: float) -> Difference | None:
 
 
 def compare_trees(exercise: FunctionExercise, call: str, got: Any, wanted: Any) -> None:
-    """Compare nested tuples, lists and dicts, leaf by leaf. Raises `Failed`."""
+    """Raise `Failed` unless nested tuples, lists and dicts agree, leaf by leaf."""
     places = returns(exercise.written_by_learner)
     parts, aims = dict(leaves(got)), dict(leaves(wanted))
     if parts.keys() != aims.keys():

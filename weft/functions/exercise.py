@@ -12,7 +12,7 @@ from weft.checking.exercise import Exercise
 class FunctionExercise(Exercise):
     """A plain function, whose return value is compared with the spec's.
 
-    inputs: its argument tuples, or `(rng)` → argument tuples.
+    inputs: the argument tuples, or `(rng)` → argument tuples.
     because: for a function that answers questions or returns a number, `(*arguments,
         answer)` → why this answer is wrong, "" if that is unknown. The verdict on a
         wrong text does not say what would be right; that on a number does. For

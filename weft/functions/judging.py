@@ -44,7 +44,7 @@ class Watch:
     def call(
         self, call: str, raised_at: RaisedAt, explain: Callable[[Exception], Verdict]
     ) -> Iterator[None]:
-        """Turn an exception that a call raises into a verdict. Raises `Failed`.
+        """Raise `Failed`, with a verdict, for any exception raised in a `with` block.
 
         call: the call, as the verdict names it. raised_at: returns the learner's lines
         that an error came through. explain: returns the verdict on an exception.
@@ -72,7 +72,7 @@ class Watch:
 def judged(
     exercise: FunctionExercise, cases: Iterable[Case], watch: Watch
 ) -> list[str]:
-    """Call the function on every case; return the facts. Raises `Failed`."""
+    """Call the function on every case; return facts. Raises `Failed` if one fails."""
     refuse_other(exercise)
     count = 0
     for args, wanted in cases:
@@ -123,7 +123,7 @@ def judge(
 
 
 def written(function: FunctionType, args: tuple[Any, ...]) -> list[str]:
-    """Format the arguments of a call; from MANY on, name each after its parameter."""
+    """Format the arguments of a call; if there are MANY or more, with their names."""
     code = inspect.unwrap(function).__code__
     shown = [brief(a) for a in args]
     if len(args) < MANY or len(args) != code.co_argcount:

@@ -25,7 +25,7 @@ def compare(exercise: FunctionExercise, call: str, got: Any, wanted: Any) -> Non
 def compare_objects(
     exercise: FunctionExercise, call: str, got: Any, wanted: Any
 ) -> None:
-    """Compare values other than numbers and texts, such as None. Raises `Failed`."""
+    """Raise `Failed` unless values such as None, neither numbers nor texts, agree."""
     if got is not wanted:
         message = another_value(call, brief(got), brief(wanted))
         places = returns(exercise.written_by_learner)
@@ -35,7 +35,7 @@ def compare_objects(
 def compare_blocks(
     exercise: FunctionExercise, call: str, got: Any, wanted: Any, aim: Block
 ) -> None:
-    """Compare numbers or texts, or rows of them. Raises `Failed`."""
+    """Raise `Failed` unless numbers or texts, or rows of them, agree."""
     places = returns(exercise.written_by_learner)
     found = block(got)
     if found is None or found.shape != aim.shape:
@@ -60,7 +60,7 @@ def compare_blocks(
 
 
 def compare_trees(exercise: FunctionExercise, call: str, got: Any, wanted: Any) -> None:
-    """Compare nested tuples, lists and dicts, leaf by leaf. Raises `Failed`."""
+    """Raise `Failed` unless nested tuples, lists and dicts agree, leaf by leaf."""
     places = returns(exercise.written_by_learner)
     parts, aims = dict(leaves(got)), dict(leaves(wanted))
     if parts.keys() != aims.keys():

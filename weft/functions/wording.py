@@ -13,20 +13,20 @@ from weft.wording import several
 
 
 def in_ctypes(exercise: FunctionExercise, call: str, got: Any) -> Verdict:
-    """Return the verdict on a ctypes object instead of its value."""
+    """Return the verdict on a ctypes object returned instead of its value."""
     why = f"`.value` gives the plain {type(got.value).__name__}."
     what = "a ctypes object instead of a number"
     return _of_type(exercise, call, got, "an object of ctypes", why, what)
 
 
 def a_string(exercise: FunctionExercise, call: str, got: Any) -> Verdict:
-    """Return the verdict on a string instead of a number."""
+    """Return the verdict on a string returned instead of a number."""
     what = "a string instead of a number"
     return _of_type(exercise, call, got, "a string, not a number", "", what)
 
 
 def a_float(exercise: FunctionExercise, call: str, got: Any) -> Verdict:
-    """Return the verdict on a float instead of an integer."""
+    """Return the verdict on a float returned instead of an integer."""
     why = "`/` always gives a float, and so do NumPy's `ceil` and `floor`."
     what = "a float instead of an integer"
     return _of_type(exercise, call, got, "a float, not an integer", why, what)
@@ -35,7 +35,7 @@ def a_float(exercise: FunctionExercise, call: str, got: Any) -> Verdict:
 def _of_type(
     exercise: FunctionExercise, call: str, got: Any, kind: str, why: str, headline: str
 ) -> Verdict:
-    """Return the verdict on a value of a wrong type. kind: names that type."""
+    """Return the verdict on a value of the wrong type. kind: the name of that type."""
     return exercise.verdict(
         "type",
         f"{call} returns {brief(got)}, which is {kind}.",

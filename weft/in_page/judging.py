@@ -68,12 +68,13 @@ def verdict_on(source: str, exercise: Mapping[str, Any]) -> Verdict:
 def as_data(verdict: Verdict) -> Data:
     """Return a verdict as data for JSON.
 
-    ok; state: "passed", "to do" or "failed"; kind; name and headline, which make the
-    title; text: what happened, why: the explanation, both with `code` in backticks;
-    hint: what to do next, "" if the verdict says nothing about that; who: the thread
-    concerned, and the data; places: lines, each with a note, and whether it is in the
-    reader's code; facts; read: a part of the book, a title in it and its address in the
-    book, or None; history: HTML of the steps that led to the fault, or "".
+    ok: whether the check passed; state: "passed", "to do" or "failed"; name, headline:
+    the parts of the title; text, why: what happened, and the explanation, both with
+    `code` in backticks; hint: what to do next, or ""; who: the thread concerned, and
+    the data; places: lines, each with a note, and whether the line is in the reader's
+    code; kind, facts: those of the verdict; read: a part of the book, a title in it and
+    its address in the book, or None; history: HTML of the steps that led to the fault,
+    or "".
     """
     mark, _, title = verdict.title.partition(" ")
     part, heading, address = verdict.in_book
@@ -111,7 +112,7 @@ def as_data(verdict: Verdict) -> Data:
 
 
 def ran(source: str, exercise: Mapping[str, Any]) -> dict[str, Any]:
-    """Run the reader's code; return the names that it defines. Raises `Failed`."""
+    """Run the reader's code; return the names it defines. Raises `Failed` on error."""
     name = exercise["name"]
     lines = source.splitlines(keepends=True)
     linecache.cache[FILE] = (len(source), None, lines, FILE)
@@ -191,7 +192,7 @@ def in_words_of_a_page(verdict: Verdict) -> Verdict:
 
 
 def functions(scope: Mapping[str, Any], exercise: Mapping[str, Any]) -> list[str]:
-    """Judge a plain function; return the facts. Raises `Failed`."""
+    """Judge a plain function; return the facts. Raises `Failed` if it is wrong."""
     name, explained = exercise["name"], explanations(exercise)
     asked = FunctionExercise(
         written_by_learner=scope[name],
@@ -244,7 +245,7 @@ def _kept_in_the_lab(*_: Any) -> Any:
 
 
 def kernels(scope: Mapping[str, Any], exercise: Mapping[str, Any]) -> list[str]:
-    """Judge a kernel, or a function that chooses a launch. Raises `Failed`."""
+    """Judge a kernel or a function that chooses a launch. Raises `Failed` if wrong."""
     room: Any = import_module(KERNELS)
     thing, explained = scope[exercise["name"]], explanations(exercise)
     facts: list[str] = room.judge(thing, scope, explained, exercise)

@@ -1,6 +1,6 @@
 """Kernels in a page: the simulator judges them; there is no compiler and no GPU.
 
-NumPy and Numba are ours here, see `weft.in_page.numpy` and `weft.simulator.stand_in`.
+NumPy and Numba are ours here; see `weft.in_page.numpy` and `weft.simulator.stand_in`.
 An exercise contains the data of its cases, as the book's build has made them.
 """
 
@@ -88,7 +88,8 @@ def judge(thing: Any, scope: Data, explained: Data, exercise: Data) -> list[str]
     """Judge a kernel, or a function that chooses a launch; return the facts.
 
     thing: what the reader wrote. scope: the names that their code defines. explained:
-    the chapter's explanations of wrong results, by name. Raises `Failed`.
+    the chapter's explanations of wrong results, by name. Raises `Failed` if `thing` is
+    wrong.
     """
     asked = made(thing, scope, explained, exercise)
     with with_less_patience():

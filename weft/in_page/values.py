@@ -1,12 +1,12 @@
 """Values as JSON, so that a page has the cases of an exercise.
 
 Numbers, strings and None stay as they are, and a list stays a list. Anything else is an
-object with one key that says what it is:
+object whose first key says what it is:
 
     {"tuple": [...]}, {"dict": [[key, value], ...]}
     {"float": "3.0"}, {"int": "9007199254740993"}    what JavaScript would change
     {"object": "20_layouts.layouts:Layout", "fields": {...}}   of a chapter's class
-    {"array": "<base64>", "dtype": "<f4", "shape": [2, 3]}     in the order of rows
+    {"array": "<base64>", "dtype": "<f4", "shape": [2, 3]}     in row-major order
     {"number": "<base64>", "dtype": "<f4"}    one of NumPy's
 """
 

@@ -31,16 +31,16 @@ one instruction. `mul_wide(a, b)` is all 64 bits of the product of two uint32.
 
 `copy_async(tile, i, x, j, inside)` and `copy4_async` start a copy of one element, or of
 four, from global memory to shared memory, bypassing the registers. `commit_group()`
-makes a group of the copies that the thread has started since the last group,
+makes a group of the copies that the thread has started since the last group;
 `wait_group(n)` waits until all but its last n groups have arrived. It waits for this
 thread's copies alone, so a barrier has to follow before other threads read them. Until
 then no thread may access those elements (compute capability 8.0 or higher).
 
 `mbarrier_init`, `mbarrier_arrive`, `mbarrier_arrive_expect_tx` and `mbarrier_wait` are
 barriers that count threads and bytes, in a shared array of uint64. `bulk_copy` starts a
-copy by the TMA, whose bytes count at one of them. `weft.intrinsics.hopper` has the
-other operations that require compute capability 9.0, such as `tma_load`, `wgmma_bf16`
-and `cluster_sync`.
+copy by the TMA, whose bytes are counted at one of them. `weft.intrinsics.hopper` has
+the other operations that require compute capability 9.0, such as `tma_load`,
+`wgmma_bf16` and `cluster_sync`.
 
 Each operation is one entry of `weft.intrinsics.registry`.
 """

@@ -27,10 +27,10 @@ _known: dict[int, "Boxes"] = {}
 
 @dataclass(frozen=True, eq=False)
 class Boxes:
-    """A tensor map. `data` is the matrix, or a stack of them, in the host's memory.
+    """A tensor map. `data` is the matrix, or a stack of matrices, in the host's memory.
 
     box: elements along each axis of `data`, the outermost first. swizzle: the number of
-    bytes within which pieces are permuted, 0 for none.
+    bytes within which pieces are permuted, or 0 for none.
     """
 
     data: Array

@@ -26,7 +26,7 @@ class Copies:
 
     A copy clears its destination at once and fills it when the thread waits: a thread
     that reads too early finds nothing there, and one that still reads the old content
-    collides with it.
+    collides with the copy.
     """
 
     def __init__(self, clear: Callable[[Any, Any, int], None]) -> None:
@@ -117,7 +117,7 @@ def _copies(size: int, cache: str) -> Builder:
 
 @operation(Effect.ASYNCHRONOUS, _copies(4, "ca"), needs=AMPERE)
 def copy_async(mine: Copies, tile: Any, i: Any, x: Any, j: Any, inside: Any) -> None:
-    """Start a copy from `x[j]`, in global memory, to `tile[i]`, in shared.
+    """Start a copy from `x[j]`, in global memory, to `tile[i]`, in shared memory.
 
     If `inside` is false, a zero arrives and `x` is not read.
     """
@@ -126,10 +126,10 @@ def copy_async(mine: Copies, tile: Any, i: Any, x: Any, j: Any, inside: Any) -> 
 
 @operation(Effect.ASYNCHRONOUS, _copies(16, "cg"), needs=AMPERE, elements=4)
 def copy4_async(mine: Copies, tile: Any, i: Any, x: Any, j: Any, inside: Any) -> None:
-    """Start a copy of `x[j]` and three more, in global memory, to `tile[i]`, in shared.
+    """Start a copy of four elements from global `x[j]` to shared `tile[i]`.
 
-    Both must begin on a boundary of 16 bytes. If `inside` is false, zeros arrive and
-    `x` is not read.
+    Source and destination must begin on a boundary of 16 bytes. If `inside` is false,
+    zeros arrive and `x` is not read.
     """
     mine.copy4(tile, i, x, j, inside)
 

@@ -52,9 +52,9 @@ def instruction(
 
     text: the PTX, in which `$0` is the result if there is one; the operands that are
     not literals follow in order. operands: the kinds of the operands, such as "SHARED
-    NUMBER". gives: Numba's types of the results, which are all the same, "" for none.
-    stays: whether the compiler must neither move the instruction, nor move accesses
-    across it, nor omit it. refused: says why an array is refused.
+    NUMBER". gives: Numba's types of the results, which are all the same, or "" for
+    none. stays: whether the compiler must neither move the instruction, nor move
+    accesses across it, nor omit it. refused: says why an array is refused.
     """
 
     kinds_of = tuple(Operand[name] for name in operands.split())

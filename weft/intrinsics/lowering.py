@@ -49,7 +49,7 @@ class Lowering:
     ) -> None:
         """Raise TypingError with an explanation unless `call` can move `x[index]`.
 
-        refused: says why an array is refused, "" if it is not. strided: whether the
+        refused: says why an array is refused, or "" if it is not. strided: whether the
         elements of `x` need not be contiguous.
         """
         types = self.types
@@ -202,9 +202,9 @@ def computes(
 ) -> Builder:
     """Return a builder of a function of numbers that consists of one piece of PTX.
 
-    result: the name of the result's Numba type, or of each result's, all alike. takes:
-    the names of the Numba types of the one or two arguments. constraints, stays: see
-    `Lowering.assembly`.
+    result: the name of the result's Numba type, or the one that all results share.
+    takes: the names of the Numba types of the one or two arguments. constraints, stays:
+    see `Lowering.assembly`.
     """
 
     def build(gpu: Lowering, call: str) -> Callable[..., Any]:

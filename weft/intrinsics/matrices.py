@@ -1,4 +1,4 @@
-"""Small matrices from shared memory to the fragments of a warp.
+"""Loads of small matrices from shared memory into the fragments of a warp.
 
 PTX ISA, "Warp-level matrix load instruction: ldmatrix".
 
@@ -81,8 +81,8 @@ def _exchange(number: int, transposed: bool) -> Callable[[Calls], dict[int, Any]
 def stored(call: str, given: tuple[Any, ...], row: Any) -> None:
     """Store the 16 bytes of a row that a lane addresses: the last step of `stmatrix`.
 
-    call: the operation's name. row: four words, None for a lane that addresses no row.
-    PTX ISA, "Warp-level matrix store instruction: stmatrix".
+    call: the operation's name. row: four words, or None for a lane that addresses no
+    row. PTX ISA, "Warp-level matrix store instruction: stmatrix".
     """
     if row is None:
         return

@@ -101,6 +101,6 @@ def bulk_copy(
     """Start a copy of `nbytes` bytes from `x[j]`, in global memory, to `tile[i]`.
 
     One thread calls it. The TMA does the rest, and counts the bytes at the mbarrier
-    `bars[s]` as they arrive. Both addresses, and the size, are multiples of 16.
+    `bars[s]` as they arrive. Both addresses, and the size, must be multiples of 16.
     """
     phases.copy(tile, i, x, j, nbytes, bars, s)

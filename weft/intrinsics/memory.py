@@ -54,7 +54,7 @@ def _misaligned_index(
 ) -> Misaligned:
     """Describe an index that is not at a multiple of 16 bytes.
 
-    at: the index; element: its position in the array, or in a view of one.
+    at: the index; element: the element's position in `x`, an array or a view of one.
     """
     where = f"{getattr(x, '_name', 'x')}[{', '.join(str(int(k)) for k in at)}]"
     row, skipped = "", getattr(x, "_skipped", 0)

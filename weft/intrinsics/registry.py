@@ -24,11 +24,11 @@ from weft.intrinsics.lowering import Builder, compiled
 class Effect(Enum):
     """The effects of operations, apart from their results.
 
-    The twin of an ASYNCHRONOUS operation gets the thread's `Copies` first. That of a
-    COLLECTIVE one is called once for all lanes, with the arguments of each: it takes
-    and returns a dict by lane. That of PHASES gets the mbarriers of its block first,
-    that of HOPPER the simulation of the TMA, wgmma and clusters. A twin that waits is a
-    generator.
+    The twin of an ASYNCHRONOUS operation takes the thread's `Copies` as its first
+    argument. That of a COLLECTIVE one is called once for all lanes, with the arguments
+    of each: it takes and returns a dict by lane. That of PHASES takes the mbarriers of
+    its block first, that of HOPPER the simulation of the TMA, wgmma and clusters. A
+    twin that waits is a generator.
     """
 
     PURE = "pure"
@@ -47,7 +47,7 @@ STORES = Effect.WIDE_STORE, Effect.RELAXED_STORE
 
 
 class Lanes(Enum):
-    """The lanes of a warp that must call an operation for one to get past it.
+    """The lanes of a warp that must call an operation before any gets past it.
 
     OWN: only the calling lane. MASK: those in the first argument, as for
     `cuda.shfl_sync`. ALL: all 32, and on the same line.
@@ -65,11 +65,11 @@ class Operation:
     twin: its simulated form, see `Effect`; its docstring is the intrinsic's. ptx:
     builds the function for the GPU. needs: the lowest compute capability. elements: how
     many neighbours in memory it moves at once. first: what each lane of a collective
-    operation does before they meet, such as reading its part from memory; it gets the
-    lane's number and the arguments, and returns those of the twin. last: what each lane
-    does with its reply, such as storing it; it gets the arguments and the reply, and
-    then the call returns nothing. gives: the number types that it returns, if they do
-    not follow from its arguments; "matrix" is a view of its first argument.
+    operation does before the lanes meet, such as reading its part from memory; it gets
+    the lane's number and the arguments, and returns those of the twin. last: what each
+    lane does with its reply, such as storing it; it gets the arguments and the reply,
+    and then the call returns nothing. gives: the number types that it returns, if they
+    do not follow from its arguments; "matrix" is a view of its first argument.
     """
 
     name: str
@@ -165,7 +165,7 @@ def of(function: Any) -> Operation | None:
 
 
 def names(*effects: Effect, elements: int | None = None) -> frozenset[str]:
-    """Return the names of the operations with one of `effects`, by default of all.
+    """Return the names of the operations with one of `effects`, or of all operations.
 
     elements: if given, only operations that move this many elements at once.
 

@@ -44,9 +44,9 @@ Inside = tuple[ast.If, ...]  # the ifs around a statement, the outermost first
 class Facts:
     """What is known of a launch that failed.
 
-    backwards: whether its last block ran first. done: its results, None if it did not
-    complete. clue: what its wrong elements have in common. trace: its accesses as far
-    as it ran, None if they are unknown.
+    backwards: whether its last block ran first. done: its results, or None if it did
+    not complete. clue: what its wrong elements have in common. trace: its accesses as
+    far as it ran, or None if they are unknown.
     """
 
     backwards: bool = False
@@ -93,7 +93,7 @@ def find_swapped_parameters(trial: Trial, facts: Facts, verdict: Verdict) -> Ver
 
 
 def by_name(exercise: KernelExercise, case: KernelCase) -> tuple[int, ...] | None:
-    """Return the index of each parameter's argument, by name; None if in order.
+    """Return the index of each parameter's argument, by name, or None if in order.
 
     Also returns None if the names do not decide the order.
     """
@@ -186,7 +186,7 @@ def trace_value(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
 
 
 def handed(exercise: KernelExercise, stored: Place) -> list[int]:
-    """Return which parameters of a given function affect the value that it stores."""
+    """Return those parameters of a given function that affect the value it stores."""
     inner = device_functions(exercise.kernel).get(stored.function)
     try:
         statement = ast.parse(stored.text).body[0]
@@ -368,7 +368,7 @@ def own_lines_first(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
 
 
 def show_guard(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
-    """Add a guard that Python does not parse as it looks, and say how it does."""
+    """Add a guard that Python parses differently from how it looks, and say how."""
     function = trial.exercise.function()
     if verdict.kind not in ("out-of-bounds", "negative-index", "unwritten"):
         return verdict
@@ -403,7 +403,7 @@ def statements(function: FunctionType | None) -> list[tuple[ast.stmt, Inside]]:
 
 
 def lines(function: FunctionType | None, notes: dict[int, str]) -> list[Note]:
-    """Return these lines of a function, in order, each with its note."""
+    """Return the lines of a function given in `notes`, in order, each with its note."""
     if function is None:
         return []
     return [(at_line(function, line), note) for line, note in sorted(notes.items())]
@@ -561,7 +561,7 @@ def awaited(trace: Trace, fault: Fault) -> str:
 
 
 def polled(trace: Trace, rows: Columns) -> int | None:
-    """Return a thread's last access if it rereads what the thread has just read."""
+    """Return a thread's last access if that rereads what was just read, or None."""
     if not rows.size:
         return None
     last = int(rows[-1])

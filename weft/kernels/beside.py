@@ -116,7 +116,7 @@ def apart_of(trace: Trace, row: int) -> Apart | None:
 def _filled(trace: Trace, read: Access, write: Access) -> bool:
     """Return whether the address of a write already held data that a read could get.
 
-    read: that of an asynchronous operation, which may have begun earlier.
+    read: a read by an asynchronous operation, which may have begun earlier.
     """
     at = trace.address[write.row]
     number = trace.views[trace.view[read.row]].number

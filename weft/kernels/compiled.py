@@ -59,7 +59,7 @@ def run(exercise: KernelExercise) -> tuple[list[str], Verdict | None]:
     """Compile the kernel for arguments like those of the first size.
 
     Returns facts, and a verdict if the kernel uses more local memory or float64 than
-    the exercise allows, else None. Raises `Failed` for what Numba refuses.
+    the exercise allows, or else None. Raises `Failed` if Numba refuses the kernel.
     """
     if exercise.checks_launch:
         return [], None
@@ -142,8 +142,8 @@ def limited(exercise: KernelExercise) -> str:
 def unverified(exercise: KernelExercise, reason: str) -> list[str]:
     """Return the facts on a kernel that the compiler here could not compile.
 
-    Raises `Failed` if only the compiler can decide whether the kernel is right: if the
-    exercise limits what the compiler measures, or the kernel has a signature.
+    Raises `Failed` if only the compiler can decide whether the kernel is right: that
+    is, if the exercise limits what the compiler measures or the kernel has a signature.
     """
     what = limited(exercise)
     if not what and not options_of(exercise.kernel).signatures:
@@ -163,7 +163,7 @@ def unverified(exercise: KernelExercise, reason: str) -> list[str]:
 
 
 def too_much(exercise: KernelExercise, outcome: Outcome) -> None:
-    """Refuse a kernel that Numba compiles but no GPU can load. Raises `Failed`."""
+    """Raise `Failed` for a kernel that Numba compiles but no GPU can load."""
     if outcome.constant_bytes > constant_memory.MOST:
         function = exercise.function()
         copies = list(constant_memory.copied(function)) if function else []

@@ -53,7 +53,7 @@ Constants = Mapping[str, Any]
 
 
 def run(exercise: KernelExercise) -> list[str]:
-    """Run the last size with each set of the exercise's constants. Raises `Failed`.
+    """Run the last size with each set of constants. Raises `Failed` if a run fails.
 
     Most limits hold only for the given constants. Limits that hold with the others too
     are in `limits["otherwise"]`.
@@ -129,7 +129,7 @@ def changed(function: FunctionType, constants: Constants) -> Iterator[None]:
 
 
 def attempt(exercise: KernelExercise) -> tuple[Verdict | None, bool]:
-    """Run the last size: return what is wrong, and whether the results are right."""
+    """Run the last size; return what is wrong, and whether the results are right."""
     trial = configure(exercise, exercise.case(exercise.sizes[-1]))
     done = judged(trial)
     if isinstance(done, Verdict):
@@ -148,9 +148,9 @@ def attempt(exercise: KernelExercise) -> tuple[Verdict | None, bool]:
 class Number:
     """A number in a kernel, or a name for one, and the constants that had its value.
 
-    at: its place among the nodes of the kernel's tree. bounds: whether it bounds a loop
-    or is a side of an array; repeats: whether it bounds a loop. name: the name written
-    there, "" for a number.
+    at: its place among the nodes of the kernel's tree; bounds: whether it bounds a loop
+    or is a side of an array; repeats: whether it bounds a loop; name: the name written
+    there, or "" for a number.
     """
 
     line: int
@@ -223,7 +223,7 @@ def groups(
 def together(found: Sequence[Number], lines: bool = False) -> list[list[Swap]]:
     """Group the numbers or names that may stand for the same name.
 
-    lines: make a separate group for each line.
+    lines: whether to make a separate group for each line.
     """
     kinds: dict[tuple[Any, ...], list[Swap]] = {}
     for number in found:
@@ -287,7 +287,7 @@ def numbers_in(function: FunctionType, old: Constants) -> list[Number]:
     """Return the numbers in the source of `function` that equal a value in `old`.
 
     Bounds of loops and arrays come first, because they are the likeliest. A 4 is left
-    out if it is only how many numbers the kernel moves at a time.
+    out if it is only the number of elements that the kernel moves at a time.
     """
     body = tree_of(function).body
     if not body:

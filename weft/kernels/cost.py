@@ -40,9 +40,10 @@ MEMORY = {  # name: space, limit, what to think about
 
 
 def run(exercise: KernelExercise, last: Trace) -> list[str]:
-    """Check the counters against the exercise's limits. Returns facts; raises `Failed`.
+    """Check the counters against the exercise's limits.
 
-    last: the trace of the last size.
+    last: the trace for the last size. Returns facts; raises `Failed` if a limit is not
+    met.
     """
     if not exercise.limits:
         return []
@@ -59,13 +60,13 @@ def run(exercise: KernelExercise, last: Trace) -> list[str]:
 
 
 def first_of(last: Trace, place: Place) -> int:
-    """Return the row of the first access on a line."""
+    """Return the row of the first access at `place`."""
     here = np.array([p == place for p in last.places])[last.site]
     return int(np.argmax(here))
 
 
 def counted(exercise: KernelExercise, last: Trace) -> list[str]:
-    """Check each limit of the exercise against a trace. Raises `Failed`."""
+    """Return facts on a trace. Raises `Failed` if it does not meet a limit."""
     lines = count(last)
     facts = [
         hold(exercise, last, lines)
@@ -234,7 +235,7 @@ def peeks(exercise: KernelExercise, last: Trace, lines: list[Line]) -> str:
 
 
 def too_many_peeks(exercise: KernelExercise, last: Trace, mine: Columns) -> Verdict:
-    """Return the verdict on a thread that peeks at too many words, at rows `mine`."""
+    """Return the verdict on a thread that peeks, at rows `mine`, at too many words."""
     site, array, times = busiest(last, mine)
     return exercise.verdict(
         "loads",

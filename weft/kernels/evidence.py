@@ -34,10 +34,11 @@ READERS = 4  # the most lines reading an array that a verdict shows
 class Clue:
     """The property that all wrong elements share, in a sentence or two.
 
-    only: whether a single block, warp or lane is wrong, or right. is_ratio: whether
-    `text` only gives the factor by which the elements are off. is_question: whether
-    `text` only asks for the cause. is_cause: whether the verdict already names the
-    cause. of: the input that was not used as it should have been, if any.
+    only: whether exactly one block, warp or lane is wrong, or exactly one is right.
+    is_ratio: whether `text` only gives the factor by which the elements are off.
+    is_question: whether `text` only asks for the cause. is_cause: whether the verdict
+    already names the cause. of: the input that was not used as it should have been, if
+    any.
     """
 
     text: str = ""
@@ -211,7 +212,7 @@ def arisen(result: Result) -> Cause:
 def replaced(result: Result) -> Cause:
     """Say that a result lacks the old value of an output that should be updated.
 
-    Only if every wrong element lacks exactly its old value.
+    Does so only if every wrong element lacks exactly its old value.
     """
     trial, trace, name = result.trial, result.done.trace, result.name
     if trial.exercise.out is None or result.wrong.size < FEW:
@@ -300,7 +301,7 @@ def around(function: FunctionType, lines: list[int], result: Result) -> list[int
 
 
 def inputs_in(result: Result) -> dict[int, tuple[str, Array]]:
-    """Return the input arrays that the trace knows, by position, with their names."""
+    """Return the input arrays that the trace knows: position → name and array."""
     trial, trace = result.trial, result.done.trace
     names = parameter_names(trial.exercise.kernel)
     return {
@@ -414,7 +415,7 @@ def handing(trial: Trial, name: str) -> list[Place]:
 
 
 def alone(result: Result) -> int | None:
-    """Return the block that stored the wrong element, if no other was involved.
+    """Return the block that stored the wrong element, if no other block was involved.
 
     Returns None if another block stored there too, or to an element that this block
     read.
@@ -596,7 +597,7 @@ class Piece:
 
 
 def offset(result: Result) -> str:
-    """Say that each block, warp or thread is off by a constant, and by which."""
+    """Say by which constant each block, warp or thread is off, if each is."""
     if result.owners is None or result.got.ndim != 1 or len(result.wrong) < FEW:
         return ""
     if np.ptp(result.wanted[result.wrong].astype(float)) <= 20 * result.noise:
@@ -609,7 +610,7 @@ def offset(result: Result) -> str:
 
 
 def pieces_of(result: Result, by: Owners, level: str) -> list[Piece]:
-    """Return the wrong pieces; [] unless all elements of each are off by one number."""
+    """Return the wrong pieces; [] unless each is off by the same number throughout."""
     inner = {"block": by.block * 0, "warp": by.warp, "thread": by.thread}[level]
     owner = by.block * (WARP * WARP + 1) + inner
     pieces = []
@@ -631,7 +632,7 @@ def pieces_of(result: Result, by: Owners, level: str) -> list[Piece]:
 
 
 def worded(result: Result, level: str, pieces: list[Piece]) -> str:
-    """Describe the first piece, by how much it is off, and the rule of all, if any."""
+    """Describe the first piece, its error, and the rule that all follow, if any."""
     one = pieces[0]
     trial = result.trial
     where = f"block {named(unravel(one.block, trial.grid))}"
@@ -652,8 +653,8 @@ def worded(result: Result, level: str, pieces: list[Piece]) -> str:
 def rule_of(result: Result, pieces: list[Piece], level: str) -> str:
     """Say by which numbers the pieces are off: ', which is `ends[0]`'; '' if unclear.
 
-    These are elements of an input with one element per block, or sums of an input over
-    the piece itself or over as many elements before it.
+    The numbers are elements of an input with one element per block, or sums of an input
+    over the piece itself or over as many elements before it.
     """
     blocks = int(np.prod(result.trial.grid))
     for name, y in inputs(result.trial):

@@ -20,7 +20,7 @@ from weft.starters import source_function
 
 @dataclass(frozen=True)
 class KernelCase(Case):
-    """A case of a kernel. outputs: the arrays that it writes, as before the launch."""
+    """A kernel's case. outputs: the output arrays as they are before the launch."""
 
     outputs: tuple[Array, ...] = ()
 
@@ -32,7 +32,7 @@ class KernelExercise(Exercise):
     launch: `(*size)` → `(grid, block[, stream[, shared bytes]])`.
     kernel: the given kernel, if the learner wrote the function that chooses its launch:
         then `launch` is that function.
-    full: the size of the run on the GPU; None for none.
+    full: the size of the run on the GPU; None for no such run.
     out: inputs → the outputs' initial values. By default outputs are poisoned, and the
         kernel must write all of them.
     constants: other values of global names that the kernel and its launch use, as
@@ -118,7 +118,7 @@ class KernelExercise(Exercise):
         return "" if place.function == code.co_name else f"in `{place.function}`"
 
     def noted(self, note: str, place: Place) -> str:
-        """Add to a note on a line which other function contains that line, if any."""
+        """Add to a line's note which other function contains the line, if one does."""
         return ", ".join(filter(None, (note, self.elsewhere(place))))
 
     def fresh(self, case: KernelCase) -> tuple[Array, ...]:

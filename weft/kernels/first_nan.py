@@ -38,7 +38,7 @@ MAKES_NAN = (
 
 @dataclass(frozen=True)
 class Born:
-    """Where a thread gets its first NaN: the place, name, and other names' values.
+    """Where a thread gets its first NaN: the place, the name, and other names' values.
 
     name: "" if the value is stored at once, without a name. others: the floating-point
     values that other names on the line held before the line ran.
@@ -50,7 +50,7 @@ class Born:
 
     @property
     def is_exchanged(self) -> bool:
-        """Whether the value may be another lane's."""
+        """Whether the value may come from another lane."""
         return EXCHANGE in self.place.text
 
     def sentence(self, who: str) -> str:

@@ -258,7 +258,7 @@ def inferred(function: FunctionType, args: tuple[Any, ...]) -> ast.FunctionDef |
 
 
 def is_double(node: ast.AST) -> bool:
-    """Return whether an expression, or what a statement updates, is a float64."""
+    """Return whether an expression, or the value that is updated, is a float64."""
     old = getattr(node, "old", None)
     is_old = isinstance(old, Num) and old.number is FLOAT64
     return is_old or is_a(node, FLOAT64)

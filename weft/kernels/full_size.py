@@ -20,7 +20,7 @@ from weft.wording import sentence
 
 
 def run(exercise: KernelExercise) -> list[str]:
-    """Launch on the GPU and compare the outputs. Returns facts; raises `Failed`."""
+    """Check a kernel on the GPU. Returns facts; raises `Failed` if the check fails."""
     from numba import cuda as numbas
 
     cuda: Any = numbas
@@ -69,7 +69,7 @@ def without_clusters(exercise: KernelExercise) -> str:
 
 
 def to_device(cuda: Any, value: Any, trial: Trial) -> Any:
-    """Return an array on the GPU, in the form that the launch accepts."""
+    """Copy an array to the GPU, in the form that the launch accepts."""
     if not isinstance(value, np.ndarray):
         return value
     if trial.exercise.cluster == 1:

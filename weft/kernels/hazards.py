@@ -224,7 +224,7 @@ def _apart(
 
 
 def _own_element(trace: Trace, race: Race, write: Access, told: Row) -> str:
-    """Ask which element of a global array the writer owns: the one it reads or stores.
+    """Ask which global element the writer owns: the one it reads or the one it writes.
 
     Returns '' unless the writer reads one element of the array and stores to another.
     No barrier makes that right.
@@ -267,7 +267,7 @@ def _unfenced(trace: Trace, race: Race) -> Verdict:
 
 
 def _element(trace: Trace, race: Race, access: Access, otherwise: str) -> str:
-    """Name the element as the learner writes it, or else `otherwise` of the array."""
+    """Name an element as the learner writes it, or as `otherwise` of the array."""
     known = trace.element(access.row)
     return f"`{known}`" if known else f"{otherwise} of `{race.array}`"
 
@@ -283,7 +283,7 @@ def _topic(race: Race) -> str:
 
 
 def _missed(trace: Trace, race: Race) -> tuple[Place, frozenset[int]] | None:
-    """Return a barrier that failed to order two threads, and which threads reached it.
+    """Return a barrier that failed to order two threads, and all threads to reach it.
 
     Either one of the two reached it, or neither did and it is between their lines.
     """
@@ -427,7 +427,7 @@ def _unfinished(trace: Trace, early: Unfinished) -> Verdict:
 
 
 def _collision(trace: Trace, race: Race) -> Verdict | None:
-    """Return the verdict on a race with a bulk copy; None for any other race."""
+    """Return the verdict on a race with a bulk copy, or None for any other race."""
     one, two = race.first, race.second
     begun = [a for a in (one, two) if a.row in trace.bulk.copies]
     if not begun:
@@ -473,7 +473,7 @@ def _unarrived(trace: Trace, read: Access, begun: Access) -> Verdict:
     """Return the verdict on a read of memory that a bulk copy is still writing.
 
     If another block starts the copy, and an earlier copy went to the same memory, the
-    copy has instead overwritten that data too soon.
+    later copy has instead overwritten the earlier data too soon.
     """
     before = [row for row in trace.bulk.copies if row < begun.row]
     again = (trace.owner[before] == trace.owner[begun.row]) & (

@@ -74,7 +74,7 @@ def of_element(
 
 
 def up_to(trial: Trial, backwards: bool, trace: Trace, verdict: Verdict) -> list[Step]:
-    """Return a thread's steps up to an invalid index, and others' on the same line."""
+    """Return a thread's steps up to an invalid index, and others' steps on its line."""
     thread, block = verdict.thread, verdict.block
     if not verdict.places or thread is None or block is None:
         return []
@@ -318,7 +318,7 @@ class Telling:
 def run_again(
     trial: Trial, backwards: bool, wanted: dict[int, int]
 ) -> ValuedRun | None:
-    """Run a trial again, and note at each row in `wanted` what its address holds."""
+    """Run a trial again, and record what each address in `wanted` holds at its row."""
     inputs = trial.case.inputs
     return values(
         trial.exercise.kernel,

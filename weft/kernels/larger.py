@@ -34,7 +34,7 @@ WEIGHTS = {"threads": 20, "turns": 6, "iterations": 2}
 
 
 def run(exercise: KernelExercise, spent: Mapping[str, int]) -> list[str]:
-    """Run the larger cases. Returns a fact; raises `Failed`.
+    """Run the larger cases. Returns a fact; raises `Failed` if one of them fails.
 
     spent: the work that the listed sizes took, see `weft.effort`.
     """
@@ -62,7 +62,7 @@ def run(exercise: KernelExercise, spent: Mapping[str, int]) -> list[str]:
 def another_parity(exercise: KernelExercise) -> None:
     """Run an unlisted size that is even, as the other unlisted size is odd.
 
-    Raises `Failed`.
+    Raises `Failed` if the kernel is wrong there.
     """
     number = exercise.number
     given = exercise.of_lesson()[0] or not exercise.unseen
@@ -213,7 +213,7 @@ def groups(rows: Sequence[Size]) -> list[tuple[int, ...]]:
 
 
 def grown(rows: Sequence[Size], group: tuple[int, ...], target: int) -> Size:
-    """Return the smallest listed size, with axes `group` raised to about `target`."""
+    """Return the smallest listed size, the axes in `group` raised to about `target`."""
     least = min((row for row in rows if all(row)), key=math.prod, default=rows[0])
     columns = list(zip(*rows, strict=True))
     each = round(target ** (1 / len(group))) if len(group) > 1 else target
@@ -226,9 +226,9 @@ def grown(rows: Sequence[Size], group: tuple[int, ...], target: int) -> Size:
 def fitting(column: Sequence[int], target: int) -> int:
     """Return a number above those of `column` and near `target`, of the same kind.
 
-    It is a power of two if they all are, or else a multiple of their greatest common
-    divisor. If that is 1, it is even, but not a multiple of four: the other unlisted
-    size is odd.
+    It is a power of two if all of `column` are, or else a multiple of their greatest
+    common divisor. If that is 1, it is even, but not a multiple of four: the other
+    unlisted size is odd.
     """
     target = max(target, 2 * max(column))
     given = [part for part in column if part]

@@ -84,7 +84,7 @@ class Launches:
             raise Failed(self.hazard.verdict)
 
     def refuse(self) -> None:
-        """Raise `Failed` for any hazard."""
+        """Raise `Failed` if any hazard was found."""
         if self.hazard is not None:
             raise Failed(self.hazard.verdict)
 
@@ -104,7 +104,7 @@ def worded(
     raised_at: Callable[[BaseException], list[Note]],
     explain: Callable[[Exception], Verdict],
 ) -> Iterator[None]:
-    """Turn any exception from a learner's code into a verdict. Raises `Failed`.
+    """Turn any exception from a learner's code into a verdict, raised as `Failed`.
 
     call: how the verdict names the call. raised_at: returns the learner's lines through
     which an error came. explain: returns the verdict on a Python exception.
@@ -140,8 +140,8 @@ def faulted(name: str, fault: Fault, when: str, places: list[Note]) -> Verdict:
 def traced_launch(kernel: Any, config: Any, args: tuple[Any, ...]) -> Trace:
     """Run one launch in the simulator, and copy the results back to arrays on a GPU.
 
-    Raises `Fault` for what the kernel does wrong, and LaunchError for a launch that no
-    GPU accepts or that is far too large to simulate.
+    Raises `Fault` if the kernel does something wrong, and LaunchError for a launch that
+    no GPU accepts or that is far too large to simulate.
     """
     grid, block, _, shared = configuration(config)
     back: list[Callable[[], Any]] = []
@@ -210,8 +210,8 @@ def _tensor(arg: Any, back: list[Callable[[], Any]]) -> Any:
 def intercepted(handler: Handler) -> Iterator[None]:
     """Call `handler(kernel, config, args)` for every launch within a `with` block.
 
-    On a GPU this replaces a method of Numba's dispatcher; in the simulator, one of our
-    Launcher.
+    On a GPU this replaces a method of Numba's dispatcher; in the simulator, a method of
+    our `Launcher`.
     """
     owner, name, call = _launching(handler)
     before = getattr(owner, name)
@@ -223,7 +223,7 @@ def intercepted(handler: Handler) -> Iterator[None]:
 
 
 def _launching(handler: Handler) -> tuple[Any, str, Callable[..., None]]:
-    """Return a class that launches, its method's name, and a method to replace it."""
+    """Return the class that launches kernels, its method's name, and a replacement."""
     if simulating():
 
         def simulated(launcher: Any, *args: Any) -> None:

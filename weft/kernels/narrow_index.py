@@ -46,7 +46,7 @@ class Narrow:
 
 
 def run(exercise: KernelExercise) -> None:
-    """Refuse a kernel whose index is too narrow for large data. Raises `Failed`."""
+    """Raise `Failed` if the kernel's index has a type too narrow for large data."""
     function = source_function(exercise.kernel)
     if function is None or exercise.checks_launch:
         return

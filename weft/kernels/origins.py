@@ -54,9 +54,9 @@ def written_by(trace: Trace, row: int, name: str, ends: Sequence[int]) -> str:
 def way_of(trace: Trace, row: int, byte: int) -> tuple[str, list[Note]]:
     """Trace the value that the store at `row` took from shared memory.
 
-    byte: the offset in the bytes stored. Returns a question, and notes on the line that
-    read the value from shared memory and on the one that had stored it there; "" and []
-    if the thread accessed memory in between.
+    byte: the offset in the bytes stored. Returns a question, and notes on two lines,
+    the one that read the value from shared memory and the one that had stored it there;
+    "" and [] if the thread accessed memory in between.
     """
     same = (trace.thread == trace.thread[row]) & (trace.block == trace.block[row])
     before = np.flatnonzero(same[:row])
@@ -110,7 +110,7 @@ def element_at(trace: Trace, row: int, at: int) -> str:
 
 @dataclass(frozen=True)
 class Lost:
-    """Loads whose values go to shared memory, and which values are read there.
+    """Loads whose values go to shared memory, and which of the values are read there.
 
     loads: the rows of loads that the same thread's next access stores to shared memory.
     stores: the rows of those stores, in the same order. used: for each element stored,
@@ -148,7 +148,7 @@ class Lost:
 
 
 def never_fetched(trace: Trace) -> Lost:
-    """Find loads whose values go to shared memory, and which values are read there."""
+    """Find loads whose values go to shared memory, and which of them are read there."""
     thread = trace.block * (int(trace.thread.max(initial=0)) + 1) + trace.thread
     order, new = columns.order(thread)
     first, then = order[:-1], order[1:]
@@ -220,7 +220,7 @@ def stale(trace: Trace, row: int) -> tuple[str, list[Note]]:
 
 
 def left_over(trace: Trace, read: int, put: int) -> tuple[str, list[Note]]:
-    """Say which element still held an earlier stage's value when read, with lines."""
+    """Say which element, when read, still held an earlier stage's value; add lines."""
     what = trace.element(read) or "an element"
     store, load = (trace.places[trace.site[row]] for row in (put, read))
     said = (

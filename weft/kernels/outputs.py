@@ -22,7 +22,7 @@ Output = tuple[str, Array, Array]  # its name, its values, and what they should 
 
 
 def judge(trial: Trial, done: Done) -> None:
-    """Check the outputs of a launch. Raises `Failed`."""
+    """Check the outputs of a launch. Raises `Failed` if one is wrong or not written."""
     exercise, written = trial.exercise, done.launch.written
     idle = not any(marks.any() for marks in written.values())
     if idle and has_stub(exercise.written_by_learner):
@@ -134,7 +134,7 @@ def nothing_written(trial: Trial, name: str) -> Verdict:
 def where_stores_went(
     trial: Trial, trace: Trace, name: str, stores: Array
 ) -> tuple[str, list[Note], list[int]]:
-    """Ask about the threads that did store to `name`: a question, lines and rows.
+    """Return a question about the threads that did store to `name`, lines, and rows.
 
     Of each function other than the kernel, one line is enough.
     """

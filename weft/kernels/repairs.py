@@ -70,8 +70,8 @@ class Change:
 def find_guilty_line(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
     """Name the line on which one change fixes a wrong value, or say how to look.
 
-    Only if the verdict does not name a cause yet. If any lines cost too much, those are
-    named instead.
+    Does so only if the verdict does not name a cause yet. If any lines cost too much,
+    those are named instead.
     """
     clue, exercise = facts.clue, trial.exercise
     if clue is None or exercise.checks_launch or verdict.kind != "wrong-value":
@@ -104,7 +104,7 @@ def with_line(trial: Trial, verdict: Verdict, change: Change) -> Verdict:
 
 
 def cure(trial: Trial) -> Change | None:
-    """Find a change that makes the kernel right in this launch and all sizes."""
+    """Find a change that makes the kernel right in this launch and at all sizes."""
     function = trial.exercise.function()
     tree = tree_of(function).body if function else []
     if function is None or function.__closure__ or not tree:

@@ -82,7 +82,7 @@ def passes(trace: Trace, rows: Columns, request: Columns) -> Columns:
 
 
 def parts(trace: Trace, rows: Columns) -> Columns:
-    """Return each row's part of its warp (all, half or a quarter), served at once."""
+    """Return which part of its warp each row is in; a part is served at once."""
     lanes = np.clip(PASS_BYTES // trace.size[rows], 1, WARP)
     part: Columns = trace.thread[rows] % WARP // lanes
     return part
@@ -334,7 +334,7 @@ def taken(line: Line) -> int:
 
 
 def noted(places: list[Note], line: Line) -> list[Note]:
-    """Add a line and its cost to a verdict's places, or to that line's place there."""
+    """Add a line's cost to its place among a verdict's places, or else add the line."""
     unit = "pass" if line.shared else "sector"
     each, best = taken(line) / line.requests, line.ideal / line.requests
     many = several(each, unit)

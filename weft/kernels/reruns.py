@@ -108,7 +108,7 @@ def same(done: Done, other: Done) -> bool:
 
 
 def untouched(one: tuple[Array, Array], two: tuple[Array, Array]) -> bool:
-    """Return whether each element is unchanged in both launches, or ends up equal."""
+    """Return whether, after both launches, each element is unchanged or equal."""
     (made, left), (made_two, left_two) = one, two
     kept = (left == made) & (left_two == made_two)
     equal = (left == left_two) | ((left != left) & (left_two != left_two))
@@ -138,7 +138,7 @@ def note(trace: Trace) -> str:
 
 
 def misused(trial: Trial, done: Done, backwards: bool) -> Verdict | None:
-    """Return the verdict on a race of a read that is only valid as a guess, or None."""
+    """Return the verdict on a racing read that is valid only as a guess, or None."""
     places = guessed(done.trace)
     if not places:
         return None
@@ -210,7 +210,7 @@ def in_double(trial: Trial) -> tuple[Array, ...] | None:
 
 
 def doubled(function: FunctionType, done: dict[Any, FunctionType]) -> FunctionType:
-    """Copy a function, and those it calls, with float64 instead of float32."""
+    """Copy a function and the functions it calls, with float64 instead of float32."""
     if function in done:
         return done[function]
     cells = tuple(CellType() for _ in function.__closure__ or ())

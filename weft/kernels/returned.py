@@ -1,4 +1,4 @@
-"""Results of calls that are discarded, or that the caller only stores."""
+"""Results of calls: those discarded, and those that the caller only stores."""
 
 import ast
 import builtins
@@ -47,7 +47,7 @@ def in_the_cell(trial: Trial) -> list[FunctionType]:
 
 
 def thrown_away(function: FunctionType) -> Iterator[tuple[int, str]]:
-    """Yield the lines that call a function without effect, and discard its result."""
+    """Yield each line that discards the result of a pure function, and the function."""
     scope = scope_of(function)
     helpers = device_functions(function)
     for node, _above in statements(function):
@@ -93,7 +93,7 @@ def arguments(node: ast.AST) -> list[ast.arg]:
 
 
 def show_returns(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
-    """Add the `return` lines of the same cell's function that gave a wrong value."""
+    """Add the `return` lines of a function in the same cell that gave a wrong value."""
     kernel = trial.exercise.function()
     if verdict.kind != "wrong-value" or kernel is None or not verdict.places:
         return verdict

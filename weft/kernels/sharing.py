@@ -15,7 +15,7 @@ LINES = 4  # the most that a verdict shows
 
 
 def handed_over(exercise: KernelExercise, last: Trace, _: list[Line]) -> str:
-    """Count the loads per block of shared values that another thread has stored."""
+    """Count, per block, the loads of shared values that another thread has stored."""
     each = loads_from_others(last) / last.blocks
     if each < exercise.limits["handed_over"]:
         raise Failed(too_few_handed_over(exercise, last, each))
@@ -43,7 +43,7 @@ def loads_from_others(last: Trace) -> int:
 
 
 def too_few_handed_over(exercise: KernelExercise, last: Trace, each: float) -> Verdict:
-    """Return the verdict on threads that load what others could share with them."""
+    """Return the verdict on threads that load values others could share with them."""
     load = (last.space == GLOBAL) & (last.operation == READ)
     own = (last.space == SHARED) & (last.operation == READ)
     places = busy_lines(last, load)

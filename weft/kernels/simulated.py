@@ -71,7 +71,7 @@ ADVISERS: tuple[Adviser, ...] = (  # in the order in which they see a failed tri
 
 
 def run(exercise: KernelExercise) -> tuple[list[str], Trace]:
-    """Run a trial of each size. Returns facts and the last trace; raises `Failed`."""
+    """Run each size. Returns facts and the last trace; raises `Failed` if one fails."""
     elements, right = 0, ""
     for size in exercise.sizes:
         trial = configure(exercise, exercise.case(size))
@@ -91,7 +91,7 @@ def run(exercise: KernelExercise) -> tuple[list[str], Trace]:
 
 
 def run_trial(trial: Trial, backwards: bool = False) -> Done:
-    """Run one trial and check its results. Raises `Failed`."""
+    """Run one trial and check its results. Raises `Failed` if a check fails."""
     found = judged(trial, backwards)
     if isinstance(found, Verdict):
         raise Failed(found)
@@ -188,7 +188,7 @@ def refused(trial: Trial, fault: Fault) -> Verdict:
 
 
 def waits_for_the_answer(exercise: KernelExercise, fault: Fault) -> bool:
-    """Return whether a given function loops for ever as the starter is unchanged."""
+    """Return whether a given function never ends because the starter is unchanged."""
     given = bool(fault.places) and fault.places[0].function != exercise.name
     stub = has_stub(exercise.written_by_learner)
     return fault.kind == "endless-loop" and given and stub
@@ -200,7 +200,7 @@ def run_unseen(exercise: KernelExercise) -> int:
     The last block runs first, because a GPU guarantees no order. If that fails, block 0
     runs first: a failure that also occurs there is easier to explain. Returns 0 if the
     exercise has no unlisted size, or if its data or launch cannot be made. Raises
-    `Failed`.
+    `Failed` if the run fails.
     """
     trial = unseen_trial(exercise)
     if trial is None:
@@ -236,7 +236,7 @@ def in_other_order(verdict: Verdict) -> Verdict:
 def run_apart(exercise: KernelExercise) -> None:
     """Run a kernel that calls `activemask` once more, with lanes that diverge.
 
-    A result that depends on the mask is then wrong. Raises `Failed`.
+    A result that depends on the mask is then wrong. Raises `Failed` if one is.
     """
     if "activemask" not in global_names(exercise.kernel):
         return

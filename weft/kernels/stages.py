@@ -28,9 +28,9 @@ def refuse_other(exercise: KernelExercise) -> None:
 
 
 def simulate(exercise: KernelExercise) -> Generator[Facts, None, Trace]:
-    """Check a kernel in the simulator; return the trace of the last size.
+    """Check a kernel in the simulator; return the trace for the last size.
 
-    Yields facts, and raises `Failed`.
+    Yields facts; raises `Failed` if the check fails.
     """
     with effort.counted() as spent:
         facts, trace = simulated.run(exercise)
@@ -46,7 +46,8 @@ def simulate(exercise: KernelExercise) -> Generator[Facts, None, Trace]:
 def count(exercise: KernelExercise, trace: Trace) -> Iterator[Facts]:
     """Check what the accesses cost, and whether other constants work as well.
 
-    trace: the trace of the last size. Yields facts, and raises `Failed`.
+    trace: the trace for the last size. Yields facts; raises `Failed` if the check
+    fails.
     """
     yield cost.run(exercise, trace)
     doing.now(f"{exercise.name}: other constants")
@@ -98,8 +99,8 @@ def not_a_kernel(thing: Any, name: str) -> Verdict:
 def forbidden(exercise: KernelExercise, trace: Trace) -> Verdict | None:
     """Return the verdict on the first operation in `without` that a kernel uses.
 
-    None if it uses none. Raises ValueError if `without` names anything but atomic
-    operations.
+    Returns None if it uses none. Raises ValueError if `without` names anything but
+    atomic operations.
     """
     for each in exercise.without:
         operation, _, dtype = each.partition(" ")

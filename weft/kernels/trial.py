@@ -99,7 +99,7 @@ def traced(
     fill: Fill | None = None,
     stale: frozenset[Place] = frozenset(),
 ) -> Done:
-    """Run one trial under a trace. Raises `Fault`.
+    """Run one trial under a trace. Raises `Fault` if the simulator finds one.
 
     look, backwards, failed, fill, stale: as in `record`. order: which argument each
     parameter gets; the outputs keep their order.
@@ -171,7 +171,7 @@ def silent(helpers: dict[str, Any], places: tuple[Note, ...]) -> str:
 
 
 def configure(exercise: KernelExercise, case: KernelCase) -> Trial:
-    """Return the launch of a case. Raises `Failed` for one that no GPU accepts.
+    """Return the launch of a case. Raises `Failed` if no GPU accepts that launch.
 
     Raises ValueError if the exercise's own grid does not consist of clusters.
     """
@@ -198,7 +198,7 @@ def configure(exercise: KernelExercise, case: KernelCase) -> Trial:
 
 
 def chosen(exercise: KernelExercise, case: KernelCase) -> Any:
-    """Return the launch that the learner's function chooses. Raises `Failed`."""
+    """Return the launch that a learner's function chooses. Raises `Failed` if none."""
     call = f"{exercise.name}({', '.join(map(str, case.size))})"
     try:
         config = limited(exercise.launch, case.size)
@@ -233,14 +233,14 @@ def too_large(grid: tuple[int, ...], block: tuple[int, ...], elements: int) -> s
 
 
 def excessive(trial: Trial) -> None:
-    """Refuse a launch far too large to simulate. Raises `Failed`."""
+    """Raise `Failed` if a launch is far too large to simulate."""
     elements = max(o.size for o in trial.case.outputs)
     if message := too_large(trial.grid, trial.block, elements):
         raise Failed(refused(trial, f"{message}.", IDLE))
 
 
 def wasteful(trial: Trial, done: Done) -> None:
-    """Refuse a launch in which whole blocks have nothing to do. Raises `Failed`."""
+    """Raise `Failed` if whole blocks, or lanes of every warp, have nothing to do."""
     threads, blocks = int(np.prod(trial.block)), int(np.prod(trial.grid))
     stored = np.unique(done.trace.block[done.trace.operation != READ]).size
     needed = blocks - (done.trace.blocks - stored)

@@ -273,7 +273,7 @@ def _name(thing: object) -> str:
 
 
 def _find(name: str) -> tuple[Lesson, Exercise]:
-    """Find an exercise by name, in the current lab or, before `lab` runs, in all."""
+    """Find an exercise by name, in the current lab, or in all before `lab` runs."""
     labs = [_current] if _current else syllabus.names()
     lessons = [syllabus.load(n) for n in labs]
     matches = [(s, e) for s in lessons for e in s.exercises if e.name == name]
@@ -295,7 +295,7 @@ def _find(name: str) -> tuple[Lesson, Exercise]:
 
 
 def answers(exercise: str) -> dict[str, Any]:
-    """Return the arguments of `check` for an exercise that asks questions.
+    """Return the arguments to pass to `check` for an exercise that asks questions.
 
     exercise: its name. In `check(classify, **answers("classify"))` the function gets a
     question and returns the text of one of its choices. Questions and answers are in
@@ -366,7 +366,7 @@ def quiz(lab: str | None = None) -> Quiz:
 
 
 def quiz_html(lab: str) -> str:
-    """Return the quiz of a lab as HTML, the same as a notebook shows; for the book."""
+    """Return the quiz of a lab as HTML, as a notebook shows it; for the book."""
     return questions.html(syllabus.load(lab))
 
 

@@ -82,7 +82,7 @@ def opened(lab: str) -> None:
 
 
 def _of(contents: dict[str, Any], lab: str | None) -> dict[str, Any]:
-    """Return the record of a lab; an entry of another type is replaced by {}."""
+    """Return the record of a lab; an entry of the wrong type is replaced by {}."""
     if not isinstance(contents.get(str(lab)), dict):
         contents[str(lab)] = {}
     found: dict[str, Any] = contents[str(lab)]
@@ -148,7 +148,7 @@ class Board:
         return round(left / 60)
 
     def summary(self) -> str:
-        """Return one line: how many exercises are passed, the hours left, the next."""
+        """Return one line: exercises passed, hours left, and the next exercise."""
         total = sum(len(s.exercises) for s in self.lessons)
         count = sum(self.count(s) for s in self.lessons)
         line = f"{count} of {total} exercises passed."

@@ -20,8 +20,8 @@ KINDS = {
 def save(file: str | Path = NAME) -> str:
     """Write the passes and predictions so far to a file; return a line about them.
 
-    file: its path; an existing file is replaced. Raises LearnerError if it cannot be
-    written.
+    file: its path; an existing file is replaced. Raises LearnerError if the file cannot
+    be written.
     """
     path = Path(file).expanduser()
     kept = {kind: store.read(store.place(name))[0] for kind, name in KINDS.items()}

@@ -143,7 +143,7 @@ def _is_running(cell: Cell) -> bool:
 
 
 def _notebook() -> Path | None:
-    """Return this notebook's file, as its server names it or named after the lab."""
+    """Return this notebook's file: the one its server names, or the lab's own."""
     named = os.environ.get("JPY_SESSION_NAME", "")
     for path in (Path(named), Path(f"{_lab}.ipynb")):
         if path.suffix == ".ipynb" and path.is_file():

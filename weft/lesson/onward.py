@@ -16,9 +16,9 @@ REST = "The quiz, and any measurements that you have left out, are in this lab t
 class Header:
     """The top of a lab: its title, where its kernels run, and links to other labs.
 
-    before, after: the labs before and after this one, None at either end of the course.
-    machine: one line on where kernels run. lacks: what this machine lacks for the lab,
-    and what to do about it, in a sentence or two each.
+    before, after: the labs before and after this one, or None at either end of the
+    course. machine: one line on where kernels run. lacks: what this machine lacks for
+    the lab, and what to do about it, in a sentence or two each.
     """
 
     lesson: Lesson
@@ -69,8 +69,8 @@ class Onward:
     """The message after a pass: progress in the lab, and what to do next.
 
     passed: how many exercises of the lab are passed. next: the number and name of the
-    exercise to do next, None when all are passed. after: the labs to go on with, the
-    next one first. spent: time at work. place: a link to the next exercise, "" if
+    exercise to do next, or None if all are passed. after: the labs to go on with, the
+    next one first. spent: time at work. place: a link to the next exercise, or "" if
     unknown.
     """
 

@@ -58,7 +58,7 @@ def _read(entry: Any) -> Prediction | None:
 
 
 def summary() -> str:
-    """Return one line on a learner's predictions; "" for fewer than three."""
+    """Return one line on a learner's predictions; "" if there are fewer than three."""
     made = kept()
     if len(made) < 3:
         return ""

@@ -22,8 +22,8 @@ class Quiz:
     def answer(self, question: int, choice: str) -> str:
         """Return the feedback to one choice: `quiz().answer(1, "b")`.
 
-        question: its number, from 1. choice: its letter. Raises LearnerError for any
-        other.
+        question: its number, from 1. choice: its letter. Raises LearnerError if there
+        is no such question or choice.
         """
         questions = self.lesson.quiz
         if question not in range(1, len(questions) + 1):

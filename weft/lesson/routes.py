@@ -25,7 +25,7 @@ def routes() -> list[Route]:
 
 
 def find(name: str) -> Route:
-    """Return the route of this name. Raises LearnerError if there is none."""
+    """Return the route called `name`. Raises LearnerError if there is none."""
     found = {route.name: route for route in routes()}
     if name not in found:
         known = ", ".join(f'"{known}"' for known in found)

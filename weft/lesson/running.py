@@ -12,10 +12,10 @@ def plan(labs: Iterable[str], gpu: Device | None = None) -> dict[str, Any]:
     """Return facts to know before the solutions of `labs` run here.
 
     `line` names the GPU, or says that kernels are simulated, and why. `reason` says why
-    there is no GPU and what to do, "" if there is one. `skips` maps each lab that this
-    GPU cannot run to the reason. `stops` has a sentence for each missing tool without
-    which a lab ends with an error, `lacks` one for each without which part of a lab is
-    left out.
+    there is no GPU and what to do, or is "" if there is one. `skips` maps each lab that
+    this GPU cannot run to the reason. `stops` has a sentence for each missing tool
+    without which a lab ends with an error; `lacks` has one for each tool without which
+    part of a lab is left out.
 
     gpu: replaces this machine's GPU.
     """

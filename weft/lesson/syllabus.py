@@ -40,7 +40,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Exercise:
-    """One exercise: the name of its function, a title, its hints in order.
+    """One exercise: the name of its function, its title, and its hints in order.
 
     questions: those that the function answers, if it is not a kernel to be written.
     unseen: the unlisted size that its check also runs, given where the check's own
@@ -93,7 +93,7 @@ def names(where: Path | None = None) -> list[str]:
 def load(name: str, where: Path | None = None) -> Lesson:
     """Read the lesson of a lab.
 
-    Raises LearnerError for a lab that does not exist, LessonError for a faulty file.
+    Raises LearnerError if there is no such lab, and LessonError if its file is faulty.
     """
     where = where or folder()
     file = where / name / "lesson.toml"

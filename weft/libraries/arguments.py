@@ -41,7 +41,7 @@ class Bench:
 
     @property
     def handle(self) -> int:
-        """A handle of cuDNN if that is the library, else of cuBLAS."""
+        """A handle of cuDNN if that is the library, or else of cuBLAS."""
         if self.name == "cudnn":
             made = self._made(cudnn.create(), cudnn.destroy)
             cudnn.set_stream(made, stream())

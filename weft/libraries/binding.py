@@ -45,7 +45,7 @@ def error_of(library: str) -> type[LibraryError]:
 def content(library: str, module: str) -> tuple[Callable[[str], Any], Any]:
     """Return `__getattr__` and `__dir__` for the module of a library.
 
-    They provide its error, its enumerations and structures, and its C functions.
+    They provide the library's error, enumerations, structures and C functions.
     """
     header, error = HEADERS[library], f"{HEADERS[library].title}Error"
 
@@ -82,7 +82,7 @@ def bound(name: str, each: str) -> Callable[..., Any]:
 
 
 def called(name: str, prototype: Prototype, values: tuple[Any, ...]) -> Any:
-    """Call a C function. Raises the library's error for a status other than 0."""
+    """Call a C function. Raises the library's error if the status is not 0."""
     args = [checked(v, *p) for v, p in zip(values, prototype.parameters, strict=True)]
     result = None
     if prototype.returns:

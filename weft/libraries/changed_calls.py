@@ -32,7 +32,7 @@ PAIR = "Which of them belongs to which matrix?"
 
 
 def cure(run: Run, call: Call) -> str:
-    """Name the arguments whose change makes a cuBLAS product right; "" if none do."""
+    """Name the arguments whose change makes a cuBLAS product right, or return ""."""
     if "transa" not in call.arguments or len(run.model.calls) > 1:
         return ""
     for changes, question in changed(call.arguments):
@@ -44,7 +44,7 @@ def cure(run: Run, call: Call) -> str:
 
 
 def changed(given: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
-    """Yield other values for some of the arguments, and a question about them."""
+    """Yield changes to some of the arguments, each with a question about them."""
     turned = {name: N if given[name] else T for name in ("transa", "transb")}
     for names in (("transa",), ("transb",), ("transa", "transb")):
         yield {name: turned[name] for name in names}, OPERATION

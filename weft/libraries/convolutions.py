@@ -25,7 +25,7 @@ Pair = tuple[int, int]
 class Tensor:
     """The contents of a tensor descriptor.
 
-    Element (n, c, h, w) is at the sum of index × stride.
+    Element (n, c, h, w) is at the sum of each index × its stride.
     """
 
     kind: IntEnum
@@ -58,7 +58,7 @@ def strides_of(order: int, shape: tuple[int, ...]) -> tuple[int, ...]:
 def same_strides(
     shape: tuple[int, ...], one: tuple[int, ...], other: tuple[int, ...]
 ) -> bool:
-    """Return whether strides lead to the same elements; axes of size 1 do not count."""
+    """Return whether two sets of strides agree, leaving out axes of size 1."""
     triples = zip(shape, one, other, strict=True)
     return all(size == 1 or a == b for size, a, b in triples)
 
@@ -75,7 +75,7 @@ class Convolution:
     groups: int = 1
 
     def output(self, x: tuple[int, ...], w: tuple[int, ...]) -> tuple[int, ...]:
-        """Return the shape of y. Its sizes are below 1 if the filter is too large."""
+        """Return the output's shape, with sizes below 1 if the filter is too large."""
         sides = [
             (size + 2 * pad - (dilation * (taps - 1) + 1)) // stride + 1
             for size, taps, pad, stride, dilation in zip(
@@ -85,7 +85,7 @@ class Convolution:
         return (x[0], w[0], *sides)
 
     def run(self, x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
-        """Return the convolution in double precision, (n, k, p, q)."""
+        """Return the convolution in double precision, of shape (n, k, p, q)."""
         x, w = x.to(torch.float64), w.to(torch.float64)
         if self.mode == ConvolutionMode.CONVOLUTION:
             w = w.flip(2, 3)

@@ -19,7 +19,7 @@ class LibraryExercise(Exercise):
     given: `(on, *arrays)` → the function's arguments. `on` has a `handle` of cuBLAS or
         cuDNN, a `light_handle` of cuBLASLt, a `stream` on which the data are made,
         `workspace(n)` and the `library` itself, as `ctypes.CDLL` loads it.
-    result: the parameter whose array, or array at this address, holds the result.
+    result: the parameter that gives the array with the result, or its address.
     spec: NumPy function of the inputs, which it gets in double precision.
     refuses: a C function, such as "cublasGemmEx", that fails in one more run: the
         learner's function must then raise an exception.

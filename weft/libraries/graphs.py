@@ -123,7 +123,7 @@ class Graph(Tensors):
         dilation: Sequence[int] = (1, 1),
         mode: int = cudnn.ConvolutionMode.CROSS_CORRELATION,
     ) -> None:
-        """Add the operation y = x * w."""
+        """Add the convolution y = x * w."""
         how = self.finished(
             "CONVOLUTION",
             SPATIAL_DIMS=2,

@@ -29,7 +29,7 @@ TYPES: dict[str, Any] = {
 class Prototype:
     """One function: its names in Python and in C, and its parameters in order.
 
-    returns: the type of the result that C returns through a pointer, "" for none. That
+    returns: the type of the result that C returns through a pointer, or "". That
     pointer is the first parameter of `…Create` and `…CreateGenerator`, and otherwise
     the last.
     """
@@ -70,7 +70,7 @@ def parsed(name: str, text: str) -> Prototype:
 
 
 def enumeration(library: str, name: str, members: dict[str, Any]) -> type[IntEnum]:
-    """Make an enumeration of `members`, whose entry `doc` is its docstring."""
+    """Make an enumeration of `members`; the entry `doc` becomes its docstring."""
     doc = members.pop("doc")
     made = IntEnum(name, members, module=f"weft.libraries.{library.lower()}")  # type: ignore[misc]
     made.__doc__ = doc

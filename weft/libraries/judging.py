@@ -29,7 +29,7 @@ ON_MODEL = "It was right on the model of the library, on small sizes."
 
 
 def judge(run: Run) -> None:
-    """Check a run's calls of the library, and its result. Raises `Failed`."""
+    """Check a run's library calls and its result. Raises `Failed` for a mistake."""
     model = run.model
     faultless(run)
     if run.error is not None:
@@ -89,7 +89,7 @@ def raised(run: Run, error: Exception) -> Failed:
 
 
 def members(error: Exception) -> str:
-    """List an enumeration's members if `error` is about a missing one; otherwise ""."""
+    """Say which members an enumeration has if `error` is about a missing one, or ""."""
     kind = getattr(error, "obj", None)
     if not isinstance(error, AttributeError) or not isinstance(kind, EnumMeta):
         return ""
@@ -101,7 +101,7 @@ def set_later(run: Run, places: Sequence[Note]) -> list[Note]:
     """Return the lines after a refused call that set descriptors passed to it.
 
     That is, lines with a call whose first argument is also an argument of the refused
-    call, other than that call's first, a handle.
+    call, but not its first, which is a handle.
     """
     calls = [n for n in ast.walk(tree_of(run.function)) if isinstance(n, ast.Call)]
     here = [place.line for place, _ in places[-1:]]
@@ -149,7 +149,7 @@ def unchanged(run: Run, buffer: Buffer, before: torch.Tensor) -> None:
 
 
 def nothing_left(run: Run) -> None:
-    """Raise `Failed` if the run never destroys objects that it made."""
+    """Raise `Failed` if the run never destroys some of the objects that it made."""
     if not (left := run.model.objects.left()):
         return
     others = len(left) - 1
@@ -183,7 +183,7 @@ def failing(exercise: LibraryExercise) -> Facts:
 
 
 def held(exercise: LibraryExercise, run: Run) -> Facts:
-    """Check `run`, the last one, against the exercise's limits. Raises `Failed`."""
+    """Check the last run against the limits. Raises `Failed` if it exceeds one."""
     calls, limits = run.model.calls, exercise.limits
     if len(calls) > limits.get("calls", len(calls)):
         why = (
@@ -211,7 +211,7 @@ def held(exercise: LibraryExercise, run: Run) -> Facts:
 
 
 def calls_made(model: Model) -> str:
-    """Count the calls of each function of the library: '2 calls of A and 1 of B'."""
+    """Say how often each library function was called: '2 calls of A and 1 of B'."""
     first, *others = Counter(call.symbol for call in model.calls).items()
     more = [f"{count} of {symbol}" for symbol, count in others]
     return joined([f"{several(first[1], 'call')} of {first[0]}", *more])
@@ -223,7 +223,7 @@ def in_order(tensor: Tensor, order: int) -> bool:
 
 
 def real(exercise: LibraryExercise) -> Facts:
-    """Run the function on the GPU with NVIDIA's library. Raises `Failed`."""
+    """Run the function on the GPU with NVIDIA's library. Raises `Failed` on failure."""
     size = exercise.full or exercise.sizes[-1]
     case = exercise.case(size)
     cuda: Any = torch.cuda

@@ -1,7 +1,7 @@
 """Addresses of ctypes objects, and which of these objects have since been freed.
 
-`addressof` returns a number, and a number keeps nothing alive: a library that reads at
-the address of a freed object may find anything.
+`addressof` returns a number, and a number keeps nothing alive: a library that reads
+from the address of a freed object may find anything.
 """
 
 import ctypes
@@ -46,7 +46,7 @@ def is_alive(address: int) -> bool:
 
 @contextmanager
 def noted(lent: Lent, function: FunctionType) -> Iterator[None]:
-    """Record in `lent` the addresses that `function` takes within a `with` block."""
+    """Record in `lent`, within a `with` block, the addresses that `function` takes."""
     scope = function.__globals__
     names = [name for name, value in scope.items() if value is ADDRESS_OF]
     ctypes.addressof = lent.addressof

@@ -27,7 +27,7 @@ def library(name: str) -> Any:
     """Return the library `name`, such as "cublas", as `ctypes.CDLL` does.
 
     Without a GPU, and during a check, this is a model with the same functions. Raises
-    LearnerError if there is a GPU but not the library.
+    LearnerError if there is a GPU but the library is missing.
     """
     if _models:
         return modelled(_models[-1], name)

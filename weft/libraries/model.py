@@ -33,7 +33,7 @@ from weft.wording import capital
 
 @dataclass(frozen=True)
 class Call:
-    """One call that computed something: the C function, its scalars, its stream."""
+    """One call that computed something: the C function, its scalars and its stream."""
 
     symbol: str
     stream: int
@@ -90,7 +90,7 @@ class Model:
         raise ModelFault(fault)
 
     def lacks(self, what: str, instead: str = "") -> NoReturn:
-        """End a call whose result on a GPU the model does not know.
+        """End a call whose result on a GPU is unknown to the model.
 
         what: what the model lacks. instead: a sentence on what to use instead.
         """
@@ -197,7 +197,7 @@ class Model:
         return float(self.array(parameter, address, DTYPES[kind], (), why=why))
 
     def around(self, address: int, mode: int) -> bytes:
-        """Return the 8 bytes at a host scalar, for a verdict, or as many as exist."""
+        """Return up to 8 bytes at a host scalar's address, for a verdict."""
         if mode != cublas.PointerMode.HOST:
             return b""
         for count in (8, 4, 2):
@@ -220,9 +220,9 @@ class Model:
     ) -> torch.Tensor:
         """Return the array at a device address, as a view of its buffer.
 
-        strides: in elements; by default there are no gaps. said, why, headline: the
-        texts of the fault if the array is not wholly inside one buffer. An address
-        between two elements is refused too.
+        strides: in elements; by default without gaps. said, why, headline: the texts of
+        the fault if the array is not wholly inside one buffer. An address between two
+        elements is refused too.
         """
         steps = (
             torch.empty(shape, device="meta").stride() if strides is None else strides
@@ -401,7 +401,7 @@ class Library:
         return 0
 
     def call(self, prototype: Prototype, a: Any) -> Any:
-        """Execute a library function and return its result. Raises `Refusal`."""
+        """Execute a function; return its result. Raises `Refusal` if it is refused."""
         name = prototype.name
         if hasattr(self, name):
             return getattr(self, name)(a)
@@ -442,7 +442,7 @@ class Library:
 
 
 class BadAddressError(Exception):
-    """There is no memory of this process at an address."""
+    """This process has no memory at an address."""
 
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -463,7 +463,7 @@ def pipe() -> Iterator[tuple[int, int]]:
 
 
 def peek(address: int, count: int) -> bytes:
-    """Read `count` bytes, at most 4096, at an address. Raises BadAddressError."""
+    """Read `count` bytes, at most 4096. Raises BadAddressError for a bad address."""
     with pipe() as (out, into):
         if address == 0 or _libc.write(into, address, count) != count:
             raise BadAddressError(f"{address:#x}")
@@ -471,7 +471,7 @@ def peek(address: int, count: int) -> bytes:
 
 
 def poke(address: int, data: bytes) -> None:
-    """Write bytes, at most 4096, at an address. Raises BadAddressError."""
+    """Write `data`, at most 4096 bytes. Raises BadAddressError for a bad address."""
     with pipe() as (out, into):
         os.write(into, data)
         if address == 0 or _libc.read(out, address, len(data)) != len(data):

@@ -57,7 +57,7 @@ class Product:
         self.strides = [self(f"stride_{x}", 0) for x in "abc"]
 
     def __call__(self, name: str, default: Any = None) -> Any:
-        """Return the argument `name`, or `default` if the function does not have it."""
+        """Return the argument `name`, or `default` if the function lacks that."""
         return getattr(self.a, name, default)
 
     @property
@@ -126,8 +126,8 @@ def product(
 ) -> torch.Tensor:
     """Compute the products op(A) op(B), (batch, m, n), in double precision.
 
-    matrices: A, B and the result's. operands: other arrays that are read. Refuses a
-    result that overlaps what is read.
+    matrices: A, B and the result. operands: other arrays that are read. Refuses a
+    result that overlaps an array that is read.
     """
     a, b = map(model.matrix, matrices[:2])
     name = matrices[2].parameter

@@ -1,4 +1,4 @@
-"""A model of cuBLASLt: descriptors, layouts, a heuristic, products with epilogues."""
+"""A model of cuBLASLt: descriptors, layouts, a heuristic and matrix products."""
 
 import struct
 import zlib
@@ -58,9 +58,9 @@ def operations(desc: dict[int, int]) -> str:
 
 
 class Matmul:
-    """One product: its matrices, its types, its epilogue.
+    """One product: its matrices, its types and its epilogue.
 
-    Raises `Refusal` if descriptor and layouts do not fit together.
+    Raises `Refusal` if the descriptor and the layouts do not fit together.
     """
 
     def __init__(
@@ -186,7 +186,7 @@ class Matmul:
         """Return the model's algorithms, best guess first: 8 words each.
 
         The fourth word is the workspace in bytes. The algorithms are invented. The
-        first splits k and needs a workspace for partial sums, so that a check notices
+        first splits k and needs a workspace for partial sums, which lets a check notice
         whether one was passed.
         """
         d, mark = self.matrices[3], self.fingerprint()
@@ -252,7 +252,7 @@ class CuBLASLt(Library):
         held[a.attr] = int.from_bytes(data, "little", signed=True)
 
     def matmul_algo_get_heuristic(self, a: Any) -> None:
-        """Write the algorithms whose workspace the preference allows."""
+        """Write the algorithms whose workspaces the preference allows."""
         work, most = self._work(a, "operation_desc"), 0
         if a.preference:
             held = self.held(a.preference, "preference", "matmul_preference_create")

@@ -230,7 +230,7 @@ class CuDNN(Library):
         return self._problem(a, a.algo).workspace(a.algo)
 
     def get_convolution_forward_algorithm_v7(self, a: Any) -> None:
-        """Write the expected performance of every algorithm, working ones first."""
+        """Write the expected performance of every algorithm, supported ones first."""
         found = self._problem(a, ForwardAlgo.IMPLICIT_GEMM)
         if a.requested_algo_count < 0:
             bad("fewer than no algorithms.")
@@ -273,7 +273,7 @@ class CuDNN(Library):
         y.copy_(rounded(total, y.dtype))
 
     def _described(self, address: int, parameter: str, kind: str) -> Any:
-        """Return the tensor or convolution described; refuse an unset descriptor."""
+        """Return the tensor or convolution at `address`; refuse an unset descriptor."""
         held = self.held(address, parameter, f"create_{kind}_descriptor")
         if held.described is None:
             bad(f"{parameter} has been created, and never been set.")
@@ -321,7 +321,7 @@ USE_GRAPH = "It has tensors; `Graph` makes and executes the rest."
 
 
 def misdescribed(found: tuple[int, ...], right: tuple[int, ...]) -> str:
-    """Describe the mismatch between a result's described sizes and its actual ones."""
+    """Say how a result's described sizes, `found`, differ from the actual ones."""
     sides = f"as {sizes(found)}, and the convolution gives {sizes(right)}"
     return f"y is described {sides}."
 

@@ -27,9 +27,9 @@ DTYPES = {  # (of the input, of the output)
 class Layout:
     """One side of a plan: element (b, x, y) is at b * dist + (x * ny + y) * stride.
 
-    sizes: how many elements a transform has per dimension on this side. embed: the
-    sizes of the enclosing array, of which the first is never used. usual: whether there
-    are no gaps because the plan gives no embeds.
+    sizes: the number of elements per dimension of a transform on this side. embed: the
+    sizes of the enclosing array; the first is never used. usual: whether there are no
+    gaps because the plan gives no embeds.
     """
 
     sizes: tuple[int, ...]
@@ -41,7 +41,7 @@ class Layout:
     def in_place(self, last: int) -> "Layout":
         """Return the same layout with rows padded, for an in-place transform of reals.
 
-        last: how many complex numbers a row has.
+        last: the number of complex numbers in a row.
         """
         if not self.usual or self.sizes[-1] == last:
             return self
@@ -82,7 +82,7 @@ class Plan:
 
 @dataclass
 class Made:
-    """The object of a plan number: a stream, and the plan if one was made."""
+    """The object that a plan number identifies: a stream, and any plan made."""
 
     plan: Plan | None = None
     stream: int = 0
@@ -185,7 +185,7 @@ class CuFFT(Library):
         return 0
 
     def _ints(self, address: int, count: int, name: str) -> tuple[int, ...] | None:
-        """Read an array of int from host memory; None for a null address."""
+        """Read an array of int from host memory; return None for a null address."""
         if not address:
             return None
         return struct.unpack(f"<{count}i", self.model.read(address, 4 * count, name))

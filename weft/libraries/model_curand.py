@@ -19,7 +19,7 @@ ORDERINGS = set(curand.Ordering) - {curand.Ordering.PSEUDO_SEEDED}
 
 @dataclass
 class Generator:
-    """The state of a generator: the next number has the position `offset + made`."""
+    """The state of a generator: the next number's position is `offset + made`."""
 
     seed: int = 0
     offset: int = 0

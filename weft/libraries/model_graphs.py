@@ -41,7 +41,7 @@ WORKSPACE = 1024  # bytes that the first of the model's two plans claims to need
 
 @dataclass(frozen=True)
 class Plan:
-    """A way to compute a graph: its descriptor, workspace and engine number."""
+    """A way to compute a graph: the plan's descriptor, workspace and engine number."""
 
     descriptor: int
     workspace: int
@@ -79,14 +79,13 @@ class Pack:
 class Tensors:
     """The common part of `Graph` and its model: tensors described by example arrays.
 
-    described: returns the descriptor of a tensor, given its number, sizes, strides and
-    type.
+    described: returns a tensor's descriptor, given its number, sizes, strides and type.
     """
 
     described: Callable[..., int]
 
     def tensor(self, uid: int, like: Any, shape: Sequence[int] | None = None) -> int:
-        """Describe tensor `uid`, in memory, by an array with the same layout.
+        """Describe tensor `uid`, stored in memory, by an array with the same layout.
 
         shape: four sizes for an array of fewer axes, such as (1, k, 1, 1) for a bias.
         """
@@ -95,7 +94,7 @@ class Tensors:
         return self.described(uid, shape, steps, like.dtype, virtual=False)
 
     def virtual(self, uid: int, like: Any, dtype: torch.dtype = torch.float32) -> int:
-        """Describe a tensor between two operations, which is never stored."""
+        """Describe a tensor that is passed between two operations and never stored."""
         shape, steps = tuple(like.shape), tuple(like.stride())
         return self.described(uid, shape, steps, dtype, virtual=True)
 
@@ -124,7 +123,7 @@ class ModelGraph(Tensors):
         raise error_of("cudnn")(status, f"cudnnBackend{function}", reason)
 
     def _find(self, *addresses: int) -> tuple[Described, ...]:
-        """Return the tensors at `addresses`; refuse an address of anything else."""
+        """Return the tensors at `addresses`; refuse the address of anything else."""
         get = self.model.objects.get
         found = tuple(get(each, DESCRIPTOR, "the element") for each in addresses)
         if not all(isinstance(each, Described) for each in found):
@@ -346,7 +345,7 @@ def whole(numbers: Sequence[int]) -> list[int]:
 
 
 def packed(shape: Sequence[int]) -> tuple[int, ...]:
-    """Return an array's strides without gaps, the last axis contiguous."""
+    """Return the strides of an array without gaps whose last axis is contiguous."""
     steps = [1]
     for size in reversed(shape[1:]):
         steps.insert(0, steps[0] * size)
@@ -360,7 +359,7 @@ def tensors(operations: list[Operation]) -> list[Described]:
 
 
 def ordered(operations: list[Operation]) -> list[Operation]:
-    """Sort operations, each after those whose results it reads; omit cycles."""
+    """Sort operations, placing each after those whose results it reads; omit cycles."""
     left, done = list(operations), []
     while left:
         unmade = {each.y for each in left}

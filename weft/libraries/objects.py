@@ -1,4 +1,4 @@
-"""Opaque objects of a library: handles, descriptors, layouts, identified by address."""
+"""Opaque objects of a library, identified by address: handles, descriptors, layouts."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ FIRST = 0x5581_4000_0000
 
 @dataclass(eq=False)
 class Opaque:
-    """One object: its kind, its state, and where it was made."""
+    """One object: its kind, its state and the place where it was made."""
 
     address: int
     what: str
@@ -42,7 +42,7 @@ class Objects:
     def get(self, address: int, what: str, parameter: str) -> Any:
         """Return the state of an object, or None for a null address.
 
-        Refuses an address without an object, or of one destroyed or of another kind.
+        Refuses an address that has no object, or one destroyed or of another kind.
         """
         if address == 0:
             return None

@@ -43,7 +43,7 @@ def words(seed: int, subsequence: Any, counter: Any, word: Any) -> Array:
     """Return the random words of cuRAND's Philox at the given positions.
 
     The seed is the key. The lower half of the 128-bit counter counts blocks of four
-    words, the upper half is the subsequence. subsequence, counter, word: integers, or
+    words; the upper half is the subsequence. subsequence, counter, word: integers, or
     arrays of integers.
     """
     wide = np.broadcast_arrays(subsequence, counter, word)

@@ -56,10 +56,10 @@ def scale_type(compute: IntEnum) -> IntEnum:
 
 @dataclass(frozen=True)
 class Matrix:
-    """A matrix in device memory: its address, its sizes, its leading dimension.
+    """A matrix in device memory: its address, its sizes and its leading dimension.
 
     row_major: whether rows are contiguous. batch, step: how many such matrices there
-    are, and how many elements apart. This describes the matrix, without its values.
+    are, and how many elements apart. The values are not included.
     """
 
     parameter: str
@@ -74,7 +74,7 @@ class Matrix:
 
     @property
     def lines(self) -> tuple[int, int]:
-        """The number of runs of contiguous elements, and their length."""
+        """The number of runs of contiguous elements, and the length of each."""
         return (self.rows, self.cols) if self.row_major else (self.cols, self.rows)
 
     @property
@@ -111,7 +111,7 @@ def kept_bits(x: torch.Tensor, bits: int) -> torch.Tensor:
 
 
 def rounded(total: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """Round sums to `dtype`: via single precision, or directly if it is as wide."""
+    """Round sums to `dtype`, via single precision unless `dtype` is as wide."""
     wide = dtype in (torch.float64, torch.int32)
     return (total if wide else total.float()).to(dtype)
 

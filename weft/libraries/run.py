@@ -1,4 +1,4 @@
-"""One call of a learner's function, on the model of a library."""
+"""One call of a learner's function on the model of a library."""
 
 from collections.abc import Sequence
 from types import FunctionType
@@ -22,9 +22,9 @@ class Run:
     """One call of the learner's function on the model."""
 
     def __init__(self, exercise: LibraryExercise, case: Case, fails: str = "") -> None:
-        """Call the learner's function, and keep the results. Raises `Failed`.
+        """Call the learner's function; keep the results. Raises `Failed` if it fails.
 
-        fails: a C function whose first call returns an error, or "".
+        fails: a C function whose first call returns an error, or "" for none.
         """
         self.exercise, self.case, self.fails = exercise, case, fails
         self.function: FunctionType = exercise.written_by_learner
@@ -90,7 +90,7 @@ class Run:
 
 
 def found_in(arrays: list[Any], arg: Any) -> Any:
-    """Return the array that `arg` is, or whose address it is, or None."""
+    """Return `arg` if it is an array, or the array at the address `arg`, or None."""
     if hasattr(arg, "data_ptr"):
         return arg
     plain = isinstance(arg, int) and not isinstance(arg, bool) and arg != 0

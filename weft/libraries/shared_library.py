@@ -37,7 +37,7 @@ class ModelFunction(ctypes._CFuncPtr):  # type: ignore[name-defined,misc]
         return status
 
     def _look_at(self, args: list[Any]) -> None:
-        """Refuse a wrong number of arguments, and any whose value C would not get."""
+        """Refuse a wrong number of arguments, and any that would reach C changed."""
         wanted, symbol = self.prototype.in_c, self.prototype.symbol
         declared = getattr(self, "argtypes", None)
         for count, what in ((len(args), "gets"), (len(declared or wanted), "declares")):
@@ -122,7 +122,7 @@ class ModelLibrary:
     def _function(
         self, prototype: Prototype, refuse: Callable[[Fault], None]
     ) -> ModelFunction:
-        """Return a prototype's C function, whose caller gets its exceptions."""
+        """Return a prototype's C function; exceptions raised in it reach its caller."""
         raised: list[BaseException] = []
 
         def call(*args: Any) -> int:

@@ -85,7 +85,7 @@ def why_refused(library: str, reason: str) -> str:
 
 
 def compare(run: Run) -> None:
-    """Compare a run's result with the spec's. Raises `Failed`."""
+    """Compare a run's result with the spec's. Raises `Failed` if they differ."""
     got = wide(run.out.held).numpy()
     (wanted, *_) = run.case.expected
     wrong = difference(got, wanted, run.exercise.tolerance)
@@ -107,7 +107,7 @@ def compare(run: Run) -> None:
 
 @dataclass(frozen=True)
 class Result:
-    """A wrong result: its call, the values wanted, and the first difference."""
+    """A wrong result: the call, the values wanted, and the first difference."""
 
     run: Run
     call: Call
@@ -150,7 +150,7 @@ def by_columns(result: Result) -> str:
 
 
 def taken_for(result: Result) -> str:
-    """Say which array the call takes for one of another type, or ""."""
+    """Say which array the call treats as one of another type, or ""."""
     run, call = result.run, result.call
     held = {x.buffer: x.dtype for x in run.arrays if hasattr(x, "buffer")}
     taken = [(m.parameter, m.address, m.kind, DTYPES) for m in call.matrices]
@@ -187,7 +187,7 @@ def described_otherwise(result: Result) -> str:
 
 
 def alpha_is_zero(result: Result) -> str:
-    """Say that the library read alpha as 0, or ""."""
+    """Say that the library read alpha as 0, or "" if it did not."""
     if result.call.scalars[0] or not result.call.arguments:
         return ""
     return "The library read alpha as 0, at the address that it got."
@@ -247,7 +247,7 @@ REASONS: tuple[Callable[[Result], str], ...] = (
 
 
 def well_read(run: Run, call: Call) -> None:
-    """Raise `Failed` if alpha or beta is stored in a type other than C reads."""
+    """Raise `Failed` if alpha or beta is not stored in the type that C reads."""
     for name, value, data in zip(
         ("alpha", "beta"), call.scalars, call.held, strict=True
     ):

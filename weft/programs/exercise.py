@@ -20,13 +20,13 @@ class ProgramExercise(KernelExercise):
     """A program that each block of a grid runs, with arguments and constants.
 
     words: the language's table of verdicts. stores: a pattern for the call that stores.
-    spare: a note on a load that reads more than the array contains. where: where the
-    program is run, for a fact. options: the names that a launch takes besides
+    spare: a note on a load that reads more than the array contains. where: the place in
+    which the program is run, for a fact. options: the names that a launch takes besides
     parameters. gets_size: whether a program gets the size unless `arguments` says
     otherwise.
 
-    inputs: `(rng, *size)` → NumPy arrays and numbers. Arrays become tensors; a view
-        with gaps between its rows keeps them.
+    inputs: `(rng, *size)` → NumPy arrays and numbers. Arrays become tensors; gaps
+        between a view's rows are kept.
     arguments: `(*inputs, *outputs)` → the program's arguments, given tensors:
         `lambda x, out: (x, out, x.stride(0), x.shape[1])`. By default
         `(*inputs, *outputs, *size)`.
@@ -71,10 +71,10 @@ class ProgramExercise(KernelExercise):
         backwards: bool = False,
         zeros: Collection[Place] = (),
     ) -> Any:
-        """Run every program of a `Launch` on the CPU; return a `Done`. Raises `Failed`.
+        """Run a `Launch` on the CPU; return a `Done`. Raises `Failed` for a mistake.
 
         backwards: whether the last program runs first. zeros: the loads whose
-        masked-out elements are zeros, instead of arbitrary values.
+        masked-out elements are zeros rather than arbitrary values.
         """
         raise NotImplementedError
 
@@ -83,7 +83,7 @@ class ProgramExercise(KernelExercise):
         raise NotImplementedError
 
     def look_again(self, done: Any) -> None:
-        """Check further a program whose results are right. Raises `Failed`."""
+        """Check a program with right results further. Raises `Failed` for a mistake."""
 
     @property
     def source(self) -> Any:

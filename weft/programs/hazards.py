@@ -1,8 +1,8 @@
 """Verdicts on hazards of programs, and the races that `weft.sanitizer` finds.
 
-Programs of a grid run in any order, and at the same time. They are ordered only if both
-also use an atomic on the same element, the first after its access and the second before
-its own: a lock, or a counter of finished programs.
+Programs of a grid run in any order, and at the same time. Two accesses are ordered only
+if both programs also use an atomic on the same element, the first after its access and
+the second before its own: a lock, or a counter of finished programs.
 """
 
 from collections.abc import Sequence
@@ -53,7 +53,7 @@ def race(trace: Accesses) -> Race | None:
 
 
 def _updates(trace: Accesses, row: int) -> bool:
-    """Return whether the program of `row` reads the element and later stores to it."""
+    """Return whether the program of `row` reads its element and later stores to it."""
     mine = (trace.address == trace.address[row]) & (trace.block == trace.block[row])
     operations = trace.operation[mine]
     reads, stores = operations == READ, operations == WRITE
@@ -63,7 +63,7 @@ def _updates(trace: Accesses, row: int) -> bool:
 
 
 def duplicates(trace: Accesses, row: int) -> int:
-    """Count the elements with the address of `row` in the block that it belongs to."""
+    """Count the elements at the address of `row` in the block of the same call."""
     same = (trace.call == trace.call[row]) & (trace.address == trace.address[row])
     return int(same.sum())
 
@@ -146,8 +146,9 @@ def outside(
 ) -> Verdict:
     """Return the verdict on an access outside its array, or in a gap between rows.
 
-    lanes, offsets, owners: the elements outside: their numbers in the block, offsets in
-    bytes, and arrays. block: the offsets of the whole block in the first one's array.
+    lanes, offsets, owners: for each element outside, its number in the block, its
+    offset in bytes, and its array. block: the whole block's offsets in the array of the
+    first.
     """
     region = launch.arena.regions[int(owners[0])]
     offset = int(offsets[0]) // region.itemsize
@@ -202,7 +203,7 @@ def _stride(launch: Launch, call: Call, region: Region, block: Columns | None) -
 
 
 def _row_of_none(launch: Launch, call: Call, region: Region, block: Columns) -> str:
-    """Say that a block starts at a second or later row of a one-row array, or ""."""
+    """Say that a block starts below the first row of a one-row array, or ""."""
     first = int(block[0]) // region.itemsize
     x, y, _ = launch.grid
     own = {call.program, call.program % x, call.program // x % y} - {0}

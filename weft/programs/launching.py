@@ -28,7 +28,7 @@ class Launch:
     """A case, and how the program is launched on it.
 
     arguments: each parameter's argument, in order. options: the launch's, such as
-    num_warps. tuned: the configuration's constants, for a verdict; "" for none.
+    num_warps. tuned: the configuration's constants, for a verdict, or "".
     """
 
     exercise: ProgramExercise
@@ -122,7 +122,7 @@ def positional(
 def parameters(
     exercise: ProgramExercise, case: KernelCase, given: tuple[Any, ...], meta: Meta
 ) -> tuple[dict[str, Any], Meta]:
-    """Return each parameter's argument, and the launch's options. Raises `Failed`."""
+    """Return the arguments, and the options. Raises `Failed` if any do not fit."""
     program = exercise.program
     options = {
         key: value
@@ -186,7 +186,7 @@ def name_arrays(
 
 
 def chosen(exercise: ProgramExercise, case: KernelCase) -> tuple[Any, Meta]:
-    """Return the grid and the constants for a case, which the learner may choose."""
+    """Return the grid and the constants for a case; the learner may choose them."""
     if not exercise.checks_launch:
         return apart(exercise.launch(*case.size))
     return apart(trial.chosen(exercise, case))

@@ -1,4 +1,4 @@
-"""The memory of a run: arrays far apart, so that every address belongs to one of them.
+"""The memory of a run: arrays so far apart that every address belongs to one of them.
 
 Between two arrays there are 4 MiB that nothing uses. So an index that is too large or
 too small, or a wrong stride, still leads to an address nearest to the intended array.
@@ -22,8 +22,8 @@ class Region:
 
     start: the address of the first element. span: the bytes from there to the end of
     the last. first: the number of the array's first cell, see `Arena`. readonly:
-    whether it is an input. fresh: whether it holds nothing before the launch. name: its
-    name in the program.
+    whether the array is an input. fresh: whether it holds no values before the launch.
+    name: its name in the program.
     """
 
     data: Array
@@ -43,7 +43,7 @@ class Arena:
     """Copies of the arrays of a case, far apart.
 
     A cell is one element of one array, or a gap between its rows; cells are numbered
-    through all arrays. `element` has for each cell the number of its element in the
+    across all arrays. `element` has for each cell the number of its element in the
     array, counted row by row, or -1 for a gap. `bytes` is the memory, at address
     `base`.
     """
@@ -88,7 +88,7 @@ class Arena:
         return np.searchsorted(self.borders, addresses, "right")
 
     def index(self, cell: int) -> tuple[Region, tuple[int, ...]]:
-        """Return the array of a cell, and the index of its element there."""
+        """Return the array of a cell, and the index of the cell's element there."""
         region = self.regions[int(np.searchsorted(self.firsts, cell, "right")) - 1]
         at = np.unravel_index(int(self.element[cell]), region.data.shape)
         return region, tuple(int(i) for i in at)

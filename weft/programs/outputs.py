@@ -1,4 +1,4 @@
-"""Check the outputs of a launch: every element is written, and has the right value."""
+"""Check that a launch writes every element of its outputs, with the right value."""
 
 import re
 from dataclasses import replace
@@ -24,7 +24,7 @@ from weft.wording import several
 
 
 def judge(done: Done, backwards: bool) -> None:
-    """Check the outputs of a launch. Raises `Failed`."""
+    """Check the outputs of a launch. Raises `Failed` for a mistake."""
     launch, trace = done.launch, done.trace
     exercise, arena = launch.exercise, launch.arena
     stores = trace.operation != READ
@@ -46,7 +46,7 @@ def judge(done: Done, backwards: bool) -> None:
 
 
 def unwritten(done: Done, region: Region, marks: Any) -> Verdict:
-    """Return the verdict on unwritten elements, which says which programs store."""
+    """Return the verdict on unwritten elements; it says which programs store."""
     launch, trace = done.launch, done.trace
     count = f"The grid has {several(launch.programs, 'program')}"
     said = {"message": left_out(region.name, marks)}
@@ -77,7 +77,7 @@ def unwritten(done: Done, region: Region, marks: Any) -> Verdict:
 
 
 def masked_out(done: Done, region: Region) -> list[Note]:
-    """Return the stores that masks blocked entirely: an array's, or if none, all."""
+    """Return the stores that masks blocked entirely: those to `region`, or else all."""
     trace = done.trace
     busy = set(trace.call.tolist())
     calls = [
@@ -118,7 +118,7 @@ def wrong_value(
 
 
 def telling(done: Done, region: Region, wrong: Difference) -> Difference:
-    """Return a difference whose expected value is not 0 if there is one, else `wrong`.
+    """Return a difference whose expected value is not 0 if there is one, or `wrong`.
 
     A 0 that comes from a maximum depends on no single element of the inputs.
     """
@@ -135,7 +135,7 @@ def telling(done: Done, region: Region, wrong: Difference) -> Difference:
 
 
 def number_of(done: Done, region: Region) -> int:
-    """Return the number of a region among the outputs."""
+    """Return the index of a region among the outputs."""
     regions = [r for r in done.launch.arena.regions if not r.readonly]
     return [r.start for r in regions].index(region.start)
 

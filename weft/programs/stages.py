@@ -1,4 +1,4 @@
-"""Stage 1: the program on the CPU, on small and ragged sizes."""
+"""Stage 1: run the program on the CPU, at small and ragged sizes."""
 
 import numpy as np
 
@@ -18,7 +18,10 @@ OTHER_ORDER = "Where program 0 comes first, it is right."
 
 
 def interpret(exercise: ProgramExercise) -> tuple[list[str], Done]:
-    """Run every size. Returns facts and the last listed size's run; raises `Failed`."""
+    """Run every size; return facts, and the last listed size's run.
+
+    Raises `Failed` for the first mistake.
+    """
     elements, right = 0, ""
     for size in exercise.sizes:
         with right_before(right):
@@ -42,7 +45,7 @@ def interpret(exercise: ProgramExercise) -> tuple[list[str], Done]:
 
 
 def run_case(exercise: ProgramExercise, case: KernelCase) -> Done:
-    """Run one case with the first configuration. Raises `Failed`."""
+    """Run one case with the first configuration. Raises `Failed` for a mistake."""
     found = judged(exercise, case)
     if isinstance(found, Verdict):
         raise Failed(found)
@@ -120,7 +123,7 @@ def idle(done: Done) -> None:
 
 
 def reordered(launch: Launch, verdict: Verdict) -> Verdict:
-    """Return a verdict on swapped parameters if names show that, else `verdict`."""
+    """Return a verdict on swapped parameters if names show them, or else `verdict`."""
     exercise = launch.exercise
     given = passed(launch)
     own = [p.removesuffix("_ptr") for p in exercise.program.parameters]

@@ -25,7 +25,7 @@ class Call:
 
     operation: READ, WRITE or ATOMIC. places: the call's line, and the lines that led
     there. shape: the block's. masked: whether there is a mask. filled: whether the
-    result has elements whose mask is false and for which `other` gives no value.
+    result has masked-out elements for which `other` gives no value.
     """
 
     program: int
@@ -43,7 +43,7 @@ class Call:
 
 @dataclass(eq=False)
 class Actor:
-    """A program as the clocks see it: a thread that is its own block."""
+    """A program as the clocks see it: the only thread of a block."""
 
     number: int
     warp: int = 0
@@ -130,8 +130,8 @@ class Log:
 class Accesses(Trace):
     """A launch's accesses: a trace with two more columns.
 
-    `call` is an index into `calls`, `lane` the number of the element in its block, in
-    row-major order.
+    `call` is an index into `calls`; `lane` is the number of the element in its block,
+    in row-major order.
     """
 
     arena: Arena

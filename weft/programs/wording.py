@@ -9,7 +9,7 @@ from weft.places import Note, Place
 
 
 class ProgramWords(Verdicts):
-    """The table of one language, with this module's table for the rows it lacks."""
+    """The table of one language; rows that it lacks come from this module's table."""
 
     @cached_property
     def rows(self) -> dict[str, dict[str, Any]]:

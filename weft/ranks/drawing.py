@@ -1,4 +1,4 @@
-"""A picture of a run: which rank sends to which in which step, on the model."""
+"""A picture of a run on the model: which rank sends to which other in each step."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -18,9 +18,9 @@ from weft.units import size
 class Timeline:
     """The messages of one run.
 
-    ranks: how many there are. transfers: the messages. sent: the bytes that each rank
-    sent. stopped: why the run did not complete, "" if it did. A timeline is shown as a
-    table with a row per rank and a column per step, as text or HTML.
+    ranks: the number of ranks. transfers: the messages. sent: the bytes that each rank
+    sent. stopped: why the run did not complete, or "" if it did. A timeline is shown as
+    a table with a row per rank and a column per step, as text or HTML.
     """
 
     ranks: int

@@ -25,7 +25,7 @@ from weft.wording import joined, several
 
 
 def judged(exercise: RankExercise, case: RankCase) -> World:
-    """Run a case and compare every rank's result; return the run. Raises `Failed`."""
+    """Run a case, check all results, return the run. Raises `Failed` for a mistake."""
     world = World(case.ranks)
     args = [tuple(map(tensor_of, own)) for own in case.given]
     names = parameter_names(exercise.written_by_learner)
@@ -54,7 +54,7 @@ def in_memory(exercise: RankExercise, case: RankCase, path: str) -> Verdict:
 def ran(
     exercise: RankExercise, case: RankCase, world: World, args: list[tuple[Any, ...]]
 ) -> list[Any]:
-    """Run the function on every rank; return what it returns there. Raises `Failed`."""
+    """Run the function on every rank; return the results. Raises `Failed` on errors."""
     function, name = exercise.written_by_learner, exercise.name
 
     def rank(number: int) -> Any:
@@ -83,7 +83,7 @@ def ran(
 
 
 def placed(at: Place, note: str, name: str) -> str:
-    """Extend a note on a line by its function's name, unless that is `name`."""
+    """Add the name of the line's function to a note on it, unless that is `name`."""
     where = f"in `{at.function}`" if at.function not in ("", name) else ""
     return ", ".join(filter(None, [where, note]))
 
@@ -105,7 +105,7 @@ def without(exercise: RankExercise, dist: Distributed) -> Distributed:
 
 
 def tensor_of(value: Any) -> Any:
-    """Convert a rank's input: NumPy arrays to tensors, also within lists and tuples."""
+    """Convert a rank's input: NumPy arrays become tensors, also in lists and tuples."""
     if isinstance(value, np.ndarray):
         return torch.from_numpy(value.copy())
     if isinstance(value, list | tuple):
@@ -116,7 +116,7 @@ def tensor_of(value: Any) -> Any:
 def parts_of(
     exercise: RankExercise, got: Any, wanted: Any, **more: Any
 ) -> list[tuple[str, Any, Any]]:
-    """Return a result's arrays as (path, array, expected array). Raises `Failed`."""
+    """Return (path, array, expected array) triples. Raises `Failed` if forms differ."""
     name, what = exercise.name, exercise.result or "result"
     pairs = [("", got, wanted)]
     if is_tree(wanted) or (isinstance(got, list) and isinstance(wanted, list)):
@@ -146,7 +146,7 @@ def parts_of(
 def right(
     exercise: RankExercise, case: RankCase, rank: int, got: Any, wanted: Any
 ) -> None:
-    """Compare one rank's result with the expected one. Raises `Failed`."""
+    """Compare a rank's result with the expected one. Raises `Failed` if they differ."""
     name, result, function = exercise.name, exercise.result, exercise.written_by_learner
     what, first = result or "result", {}
     more: Any = {"when": f"rank {rank}, with {case.label}"}
@@ -180,12 +180,12 @@ def right(
 
 
 def bound(limit: Any, case: RankCase) -> float:
-    """Return a limit for a case; the limit may be a function of its ranks and size."""
+    """Return a limit for a case. limit: a number, or a function of ranks and size."""
     return float(limit(case.ranks, *case.size) if callable(limit) else limit)
 
 
 def held(exercise: RankExercise, case: RankCase, world: World) -> Facts:
-    """Check a run against the limits; return facts on its costs. Raises `Failed`."""
+    """Check a run's costs, and return facts on them. Raises `Failed` over a limit."""
     limits, name, ranks = exercise.limits, exercise.name, case.ranks
     facts = []
 

@@ -54,8 +54,8 @@ class Log:
         """Time a function that every rank calls.
 
         One sample is the mean of `calls` calls, between two events on this rank's GPU;
-        all ranks begin the calls together. graph: whether to time a CUDA graph of them,
-        which leaves out the host's part.
+        all ranks begin the calls together. graph: whether to time a CUDA graph of the
+        calls, which leaves out the host's part.
         """
         import torch
 
@@ -118,7 +118,7 @@ class Measured:
 
     @property
     def missing(self) -> str:
-        """The reason why this machine cannot measure; "" if it can."""
+        """The reason why this machine cannot measure, or "" if it can."""
         if not device.find().usable:
             return "No GPU here"
         import torch
@@ -130,7 +130,7 @@ class Measured:
         return f"{need}, and here {'is' if gpus == 1 else 'are'} {gpus}"
 
     def found(self, again: bool = False) -> Log:
-        """Return rank 0's log; launch the processes the first time, or if `again`."""
+        """Return rank 0's log; launch the processes at the first call or if `again`."""
         if self._found is None or again:
             given = [(self.function,)] * self.ranks
             self._found = launch(logged, given, "nccl", self.seconds)[0]
@@ -146,7 +146,7 @@ class Measured:
         guess: Mapping[str, float | None] | None = None,
         unsteady: str = "",
     ) -> Table:
-        """Return the rows of a case as `bench.compare` does, with its arguments."""
+        """Return the rows of a case, as `bench.compare` does for the same arguments."""
         if self.missing:
             work, unit = (flops, "FLOP") if flops is not None else (bytes, "B")
             unit = unit if work is not None else ""
@@ -220,7 +220,7 @@ class Samples:
 
 
 def logged(dist: Any, function: Measure) -> Log:
-    """Run `function` in one rank's process, and return its log without `dist`."""
+    """Run `function` in one rank's process; return the log, without `dist`."""
     log = Log(dist)
     function(dist, log)
     log._dist = None
@@ -228,7 +228,7 @@ def logged(dist: Any, function: Measure) -> Log:
 
 
 def measured(function: Measure, ranks: int = 2, seconds: float = 300) -> Measured:
-    """Return what `function(dist, log)` measures on as many GPUs as there are ranks.
+    """Return the measurements of `function(dist, log)` on `ranks` GPUs.
 
     The processes are launched when the first number is needed. seconds: the time after
     which they are terminated.

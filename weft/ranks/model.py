@@ -73,7 +73,7 @@ class Distributed:
         return self._rank
 
     def get_world_size(self) -> int:
-        """Return how many ranks there are."""
+        """Return the number of ranks."""
         return self._world.size
 
     def is_initialized(self) -> bool:
@@ -104,7 +104,7 @@ class Distributed:
         return Side(op, tensor, peer, self._place())
 
     def batch_isend_irecv(self, p2p_op_list: Sequence[Side]) -> list[Work]:
-        """Begin several sends and receives as one group, which happens together."""
+        """Begin several sends and receives as one group; they happen together."""
         if not all(isinstance(one, Side) for one in p2p_op_list):
             raise TypeError(
                 "batch_isend_irecv takes a list of dist.P2POp(dist.isend, tensor, to) "
@@ -192,7 +192,7 @@ class Distributed:
         """Take part in a collective that sends `give` and fills `take`.
 
         what: the operation or the source rank, on which all ranks have to agree.
-        Returns the handle of an asynchronous collective if `later`, else None.
+        Returns the handle of an asynchronous collective if `later`, or else None.
         """
         place, world = self._place(), self._world
         self._tensor(call, give, place)

@@ -81,9 +81,9 @@ def begun(folder: Path, rank: int, backend: str) -> "Worker":
 
 
 def start_early() -> bool:
-    """Start the process from which `launch` forks ranks, so that they begin at once.
+    """Start the process from which `launch` forks ranks, which then begin at once.
 
-    Returns whether there is such a process: with a GPU there is none.
+    Returns whether there is such a process; with a GPU there is none.
     """
     global _server
     if device.find().usable or not hasattr(os, "fork"):
@@ -163,7 +163,7 @@ class Pickler(cloudpickle.Pickler):
 
 
 def pickled(value: Any) -> bytes:
-    """Pickle a value; a notebook's functions in it are pickled by their code."""
+    """Pickle a value; functions in it from a notebook are pickled by their code."""
     into = io.BytesIO()
     pickler: Any = Pickler
     pickler(into).dump(value)
@@ -171,7 +171,7 @@ def pickled(value: Any) -> bytes:
 
 
 def refuse_backend(backend: str, ranks: int) -> None:
-    """Raise ValueError if this machine cannot run so many ranks with a backend."""
+    """Raise ValueError if this machine cannot run `ranks` ranks with a backend."""
     import torch
 
     if backend not in ("gloo", "nccl"):
@@ -188,7 +188,7 @@ def refuse_backend(backend: str, ranks: int) -> None:
 
 
 def environment() -> dict[str, str]:
-    """Return a worker's environment: this one's packages, and one OpenMP thread."""
+    """Return a worker's environment: this process's packages, and one OpenMP thread."""
     paths = os.pathsep.join(path for path in sys.path if path)
     threads = {"OMP_NUM_THREADS": "1"} if "OMP_NUM_THREADS" not in os.environ else {}
     return {**os.environ, **threads, "PYTHONPATH": paths}

@@ -13,8 +13,8 @@ words = Verdicts(__file__)
 class RankFault(Exception):
     """The error that ends a run of the model.
 
-    kind: a row of `weft.checking.kinds`. message, why: the verdict's. places: lines,
-    each with the ranks that are there.
+    kind: a row of `weft.checking.kinds`. message, why: the verdict's texts. places:
+    lines, each with the ranks that are there.
     """
 
     def __init__(self, kind: str, message: str, why: str, places: list[Note]) -> None:
@@ -52,10 +52,10 @@ def deadlock(
     size: int,
     held_up: Callable[[Sequence[Work]], list[tuple[Work, Work]]],
 ) -> RankFault:
-    """Return the fault of a deadlock, which says which rank waits for what.
+    """Return the fault of a deadlock; it says which rank waits for what.
 
-    waiting: rank → the work that it waits for. ended: ranks that have ended. size: the
-    number of ranks. held_up: returns what stops messages whose two sides are there.
+    waiting: rank → the work that it waits for. ended: the ranks that have ended. size:
+    the number of ranks. held_up: returns what stops messages whose two sides are there.
     """
     able = freed(waiting)
     works = [w for rank, w in sorted(waiting.items()) if rank not in able]
@@ -121,7 +121,7 @@ def out_of_order(held: Sequence[tuple[Work, Work]]) -> RankFault:
 
 
 def pairs(works: Sequence[Work]) -> str:
-    """Say which ranks wait for which: 'rank 0 sends to 1, rank 1 sends to 2'."""
+    """Say which ranks wait for which others: 'rank 0 sends to 1, rank 1 sends to 2'."""
     said = [
         f"rank {w.rank} {'sends to' if w.sends else 'receives from'} {w.peers[0]}"
         for w in works[:4]

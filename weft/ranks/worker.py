@@ -20,7 +20,7 @@ from typing import Any
 
 
 def main(folder: Path, rank: int, backend: str) -> int:
-    """Run a rank's function, store the result in `folder`, return the exit status."""
+    """Run a rank's function, store its result in `folder`, return an exit status."""
     if hasattr(signal, "SIGUSR1"):
         faulthandler.register(
             signal.SIGUSR1, file=(folder / f"stack-{rank}").open("w"), all_threads=False

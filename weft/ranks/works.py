@@ -31,10 +31,10 @@ class Work:
     """The handle that `isend`, `irecv` and asynchronous collectives return.
 
     pause: lets other ranks run until the work is over. call: the function's name, such
-    as "isend". posted: the rank's clock at the call. done: when the transfer ends, None
-    until it has moved. other: the other side of a message, or the next rank's part in a
-    collective, None until all ranks are there. kept: for a sender, its tensor at the
-    time of the call; for a receiver, what has arrived.
+    as "isend". posted: the rank's clock at the call. done: when the transfer ends, or
+    None until it has moved. other: the other side of a message, or the next rank's part
+    in a collective; None until all ranks are there. kept: for a sender, its tensor at
+    the time of the call; for a receiver, what has arrived.
     """
 
     pause: Callable[["Work"], None]
@@ -116,10 +116,10 @@ def reduced(parts: list[Tensor], op: str) -> Tensor:
 
 
 def combine(calls: list[Collective]) -> Outcome:
-    """Execute a collective; return the ranks' results, its steps, and bytes per rank.
+    """Execute a collective; return the ranks' results, its steps and bytes per rank.
 
     The costs are those of a ring of p ranks: each sends (p - 1) / p of a tensor once,
-    for an all-reduce twice.
+    or twice for an all-reduce.
     """
     size, name = len(calls), calls[0].call
     gives = [call.give for call in calls]

@@ -44,7 +44,7 @@ class Stopped(BaseException):
 class World:
     """Ranks that run one function each.
 
-    latency: a message's, in units of time. bandwidth: bytes per unit of time, in each
+    latency: of a message, in units of time. bandwidth: bytes per unit of time, in each
     direction of a rank's link.
     """
 
@@ -73,7 +73,8 @@ class World:
     def run(self, functions: Sequence[Callable[[], Any]]) -> list[Any]:
         """Run one function per rank, and return their results.
 
-        Raises `RankFault`, or a function's own exception; then `error` has its rank.
+        Raises `RankFault` for a mistake, or a function's own exception; then `error`
+        has the rank.
         """
         threads = [
             threading.Thread(target=self._rank, args=(rank, function), daemon=True)
@@ -200,7 +201,7 @@ class World:
         self._meet([send, receive], partial(self._move, send, receive))
 
     def _meet(self, works: list[Work], happen: Callable[[], None]) -> None:
-        """Record that all ranks of a message or of a collective are there.
+        """Record that all ranks of a message or collective are there.
 
         happen: performs the transfer; called once its turn has come on all ranks.
         """
@@ -211,7 +212,7 @@ class World:
     def _move_on(self) -> None:
         """Perform every transfer whose turn has come, in the order in which ranks met.
 
-        Each may end a group, so all others are checked again after each.
+        Each may end a group, so all others are checked again after it.
         """
         k = 0
         while k < len(self._met):

@@ -1,4 +1,4 @@
-"""Runs a Numba kernel's Python function on the CPU, thread by thread.
+"""Run a Numba kernel's Python function on the CPU, thread by thread.
 
 The simulator can be used without the rest of the course:
 
@@ -10,8 +10,8 @@ The simulator can be used without the rest of the course:
 - `Fault` is raised for what would fail or corrupt memory on a GPU, with the line and
   the thread, and `LaunchError` for a launch that no GPU accepts.
 
-Each name is loaded when it is first used. None imports Numba unless Numba compiles for
-a GPU in this process.
+Each name is loaded when it is first used. Loading imports Numba only if Numba compiles
+for a GPU in this process.
 """
 
 from importlib import import_module

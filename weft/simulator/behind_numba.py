@@ -1,4 +1,4 @@
-"""Replace the inside of Numba's own simulator: ordinary launches then run on ours.
+"""Replace the internals of Numba's own simulator: ordinary launches then run in ours.
 
 `install` replaces what the host side of Numba's simulator lacks or gets wrong: the
 launch itself, the options of `cuda.jit`, timed events, external streams and the

@@ -35,7 +35,7 @@ Mention = tuple[str, int, Place]  # a name, the bytes of its array, and the plac
 
 @lru_cache(256)
 def mentions(code: CodeType) -> tuple[tuple[str, int], ...]:
-    """Return the names from outside a function whose values it uses, with the lines."""
+    """Return the outside names whose values `code` uses, each with the use's line."""
     found = []
     for part in code_tree(code):
         steps = [s for s in dis.get_instructions(part) if s.opname != "CACHE"]
@@ -74,10 +74,10 @@ def _value(cell: Any) -> Any:
 
 
 def hold(function: FunctionType) -> None:
-    """Refuse a kernel that copies an array too large for constant memory.
+    """Raise `Fault` if a kernel copies an array too large for constant memory.
 
-    Raises `Fault`. Whether several arrays are too large together is left to the
-    compiler, which drops those that have no effect.
+    Whether several arrays are too large together is left to the compiler, which drops
+    those that have no effect.
     """
     for name, size, place in copied(function):
         if size > MOST:

@@ -32,12 +32,12 @@ _checks: list[Check] = []  # one function, or none
 
 
 def check_launches(check: Check | None) -> None:
-    """Call `check` with the trace of every launch from now on; None stops this."""
+    """Call `check` with the trace of every launch from now on; None ends this."""
     _checks[:] = [] if check is None else [check]
 
 
 def run(kernel: Any, config: Any, args: tuple[Any, ...]) -> None:
-    """Run a launch, and record it if launches are to be checked. Raises `Fault`."""
+    """Run a launch; record it if launches are checked. Raises `Fault` if it fails."""
     if not _checks:
         simulate(kernel, config, args)
         return
@@ -104,7 +104,7 @@ class Event:
     def synchronize(self) -> None: ...
 
     def elapsed_time(self, later: "Event") -> float:
-        """Return the time until `later` in ms of this machine's CPU, not of a GPU."""
+        """Return the time until `later` in ms, on this machine's CPU, not on a GPU."""
         if self._at is None or later._at is None:
             raise ValueError("record both events before you ask for the time between")
         return (later._at - self._at) * 1e3

@@ -55,11 +55,12 @@ def simulate(
     `kernel` is what `@cuda.jit` made, or a Python function. `config` is `(grid, block[,
     stream[, shared_bytes]])`. Arrays may be NumPy arrays (or anything that shares
     memory with one); the kernel writes into them. `readonly` and `watched` are
-    positions of arguments: stores to the first raise a fault; stores to the second are
-    recorded in `Launch.written`.
+    positions of arguments: stores to `readonly` ones raise a fault; stores to `watched`
+    ones are recorded in `Launch.written`.
 
-    Raises `Fault`, or `LaunchError` for a configuration that no GPU accepts. The launch
-    is also checked against the kernel's signature and launch bounds, if it has any.
+    Raises `Fault` if the launch fails, or `LaunchError` for a configuration that no GPU
+    accepts. The launch is also checked against the kernel's signature and launch
+    bounds, if it has any.
     """
     fn = kernel if isinstance(kernel, FunctionType) else meaning.python_function(kernel)
     if fn is None:
@@ -227,7 +228,7 @@ def calls(
     readonly: frozenset[int] = frozenset(),
     backwards: bool = False,
 ) -> dict[int, list[Place]]:
-    """Run as `record` did, and find the calls that led to some accesses in its trace.
+    """Repeat a launch of `record`; find the calls that led to accesses in its trace.
 
     Returns, for each of `rows`, the place of the access and those of the calls that led
     there, innermost first.
@@ -253,7 +254,7 @@ def values(
     readonly: frozenset[int] = frozenset(),
     backwards: bool = False,
 ) -> ValuedRun | None:
-    """Run as `record` did, and read memory at some rows of its trace.
+    """Repeat a launch of `record`, and read memory at some rows of its trace.
 
     wanted: for each row, the address of the element to read.
     """
@@ -274,7 +275,7 @@ def values(
 def parameters(fn: FunctionType, args: tuple[Any, ...]) -> list[str]:
     """Return the names of the parameters that receive `args`.
 
-    Raises `Fault` if the numbers differ.
+    Raises `Fault` if their number differs from that of `args`.
     """
     names = list(inspect.signature(fn).parameters)
     if len(names) != len(args):

@@ -37,7 +37,7 @@ MOST_CLUSTER = 8  # blocks, which every GPU with clusters supports
 
 
 def cluster_of(grid: Dim) -> int:
-    """Return how many blocks form a cluster. Raises LaunchError for a bad size."""
+    """Return the number of blocks in a cluster. Raises LaunchError if it is invalid."""
     size = meaning.CLUSTER.get()
     if size not in range(1, MOST_CLUSTER + 1):
         raise LaunchError(

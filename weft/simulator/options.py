@@ -42,7 +42,7 @@ def signatures(kernel: Any) -> list[Signature]:
 
 
 def read(kernel: Any, signature: Any) -> Signature:
-    """Read one signature of a kernel. Raises `Fault`."""
+    """Read one signature of a kernel. Raises `Fault` if it is not valid."""
     function, typing = meaning.python_function(kernel), meaning.typing_of(kernel)
     assert function is not None
     places = decorator_of(function)
@@ -172,7 +172,7 @@ def written(kind: Any) -> str:
 
 
 def hold_bounds(kernel: Any, block: Dim) -> None:
-    """Refuse a block larger than the kernel was compiled for. Raises `Fault`."""
+    """Raise `Fault` if a block is larger than the kernel was compiled for."""
     told = meaning.options_of(kernel)
     function = meaning.python_function(kernel)
     if function is None or (told.launch_bounds is None and told.max_registers is None):
@@ -201,7 +201,10 @@ def hold_bounds(kernel: Any, block: Dim) -> None:
 
 
 def most_threads(bounds: Any, function: FunctionType) -> int | None:
-    """Return the most threads per block in `bounds`, or None. Raises `Fault`."""
+    """Return the most threads per block, or None if `bounds` is None.
+
+    Raises `Fault` if `bounds` is invalid.
+    """
     parts = bounds if isinstance(bounds, (tuple, list)) else (bounds,)
     if bounds is None:
         return None
@@ -219,7 +222,7 @@ def most_threads(bounds: Any, function: FunctionType) -> int | None:
 
 
 def decorator_of(function: FunctionType) -> list[Place]:
-    """Return the line of a kernel's `@cuda.jit`, or [] if it has no source."""
+    """Return the line of a kernel's `@cuda.jit`, in a list, [] if it has no source."""
     try:
         lines, first = inspect.getsourcelines(function)
     except (OSError, TypeError):

@@ -28,7 +28,7 @@ def check(function: Any, **exercise: Any) -> Verdict:
     exercise: the fields of `weft.streams.room.HostExercise`: spec, inputs, given,
     sizes, result, limits, timer, tolerance.
 
-    Returns a Verdict, which is true if all is well. With WEFT_STRICT=1 in the
+    Returns a Verdict, which is true if the check passes. With WEFT_STRICT=1 in the
     environment, a failure raises CheckFailed. Raises ValueError if the exercise itself
     is wrong.
     """

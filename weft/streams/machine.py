@@ -47,7 +47,7 @@ class Buffer:
 
 @dataclass(frozen=True)
 class Region:
-    """A range of a buffer's bytes, from `start` up to `stop`."""
+    """A range of a buffer's bytes, from `start` up to but excluding `stop`."""
 
     buffer: Buffer
     start: int
@@ -114,7 +114,7 @@ class Operation:
 class Conflict:
     """Two unordered operations on one place, at least one of which writes.
 
-    held, region: what the first and the later operation touch. first_writes,
+    held, region: the regions of the first and the later operation. first_writes,
     later_writes: whether each of them writes.
     """
 
@@ -128,7 +128,7 @@ class Conflict:
 
 @dataclass(frozen=True)
 class Wait:
-    """A wait of the host: for what, on which line, and after how many operations."""
+    """A wait of the host: what for, on which line, and after how many operations."""
 
     what: str
     place: Place
@@ -181,7 +181,7 @@ class Machine:
         return made
 
     def region(self, array: np.ndarray[Any, Any]) -> Region | None:
-        """Return the region that an array occupies; None for untracked memory."""
+        """Return the region that an array occupies, or None for untracked memory."""
         for buffer in self.buffers:
             if array.size and buffer.holds(array):
                 base = np.lib.array_utils.byte_bounds(buffer.data)[0]
@@ -333,7 +333,7 @@ class Machine:
                         )
 
     def _slot(self, kind: Kind, ready: float, ms: float) -> float:
-        """Reserve an engine for `ms`, not before `ready`; return the start."""
+        """Reserve an engine for `ms`, not before `ready`; return the start time."""
         busy = self._busy.setdefault(kind, [])
         start = ready
         for begun, done in busy:

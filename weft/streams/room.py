@@ -37,9 +37,9 @@ class HostExercise(Exercise):
         `pageable`, `device_like`, `stream`, and so on.
     result: the parameter that holds the results when the function has returned; "" for
         the value that it returns.
-    timer: for a function that times another, `work()`: pairs of how many ms `work()`
-        takes, and how many ms of other work are in progress when the function is
-        called. Then the fields above are not needed.
+    timer: for a function that times another, `work()`: pairs of the ms that `work()`
+        takes and the ms of other work that are in progress when the function is called.
+        Then the fields above are not needed.
     lines: how many lines of Python one call may run; see `weft.checking.step_limit`.
     """
 
@@ -139,8 +139,8 @@ class Run:
     def _results(self, back: Any) -> Array:
         """Return the function's result as its caller would read it.
 
-        Raises `Failed` if the result is still on the device, is no array or has no
-        parameter.
+        Raises `Failed` if the result is still on the device or is no array, or if its
+        parameter is missing.
         """
         result, name = self.exercise.result, self.name
         if result:
@@ -157,7 +157,7 @@ class Run:
         return data
 
     def judge(self) -> None:
-        """Check what the call did, and its results. Raises `Failed`."""
+        """Check the call and its results. Raises `Failed` if anything is wrong."""
         if self.machine.conflicts:
             verdict = wording.conflict(self.name, self.machine.conflicts[0])
             raise Failed(verdict.but(when=self.when))
@@ -185,7 +185,7 @@ def called(
     when: str,
     launches: Launches,
 ) -> Any:
-    """Call the learner's function on the model. Raises `Failed` if that fails."""
+    """Call the learner's function on the model. Raises `Failed` if the call fails."""
     function, name = exercise.written_by_learner, exercise.name
 
     def explain(error: Exception) -> Verdict:
@@ -245,7 +245,8 @@ def timed(exercise: HostExercise) -> Facts:
 class Traffic:
     """Bytes over the bus.
 
-    moved, needed: in all. brought, back: moved and needed from device to host.
+    moved, needed: bytes moved, and needed, in all. brought, back: the same from device
+    to host.
     """
 
     moved: int
@@ -256,7 +257,7 @@ class Traffic:
 
 
 def traffic(run: Run) -> Traffic:
-    """Count the bytes that the copies of a run moved, and those they had to move."""
+    """Count the bytes that a run's copies moved, and the bytes they had to move."""
     operations = run.machine.operations
     moved = sum(
         r.stop - r.start
@@ -276,7 +277,7 @@ def traffic(run: Run) -> Traffic:
 
 
 def limits(run: Run) -> Facts:
-    """Check the last run against the exercise's limits. Raises `Failed`."""
+    """Check the last run against the limits. Raises `Failed` if it exceeds one."""
     name, machine, held = run.name, run.machine, run.exercise.limits
     facts = []
 

@@ -126,7 +126,7 @@ def timeline(
 ) -> Timeline:
     """Run `function(*given(bench, *inputs))` and show what ran when.
 
-    On a GPU it runs twice, and the second run is timed by events. Otherwise it runs
+    On a GPU the call runs twice, and events time the second run. Otherwise it runs
     once, in the model, whose bus moves a float32 in a sixteenth of a millisecond.
     Raises LearnerError for anything but a plain function.
     """
@@ -148,7 +148,7 @@ def timeline(
 
 
 def apart(bars: Iterable[Bar]) -> list[Bar]:
-    """Return the bars, none beginning before the previous one on its engine ends."""
+    """Return the bars, each beginning after the previous one on its engine ends."""
     found: list[Bar] = []
     free = dict.fromkeys(ENGINES, -np.inf)
     for bar in sorted(bars, key=lambda b: b.end):

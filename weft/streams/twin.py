@@ -109,7 +109,7 @@ _SHAPES = (np.empty_like, np.shape, np.size, np.ndim, np.array_split, np.split)
 
 
 def plain(value: Any) -> Any:
-    """Return a `HostArray`'s memory as an ordinary array; anything else unchanged."""
+    """Return a `HostArray`'s memory as an ordinary array, other values unchanged."""
     return value.view(np.ndarray) if isinstance(value, HostArray) else value
 
 
@@ -381,7 +381,10 @@ class Kernel:
     def _touched(
         self, names: list[str], given: list[Any], trace: Any
     ) -> tuple[tuple[Region, ...], tuple[Region, ...]]:
-        """Return the regions a launch read and wrote, each from first to last byte."""
+        """Return the regions that a launch read, and those that it wrote.
+
+        Each is from the first byte accessed to the last.
+        """
         found: tuple[list[Region], list[Region]] = ([], [])
         arrays = dict(zip(names, given, strict=True))
         for number, name in enumerate(trace.arrays):

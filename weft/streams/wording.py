@@ -1,4 +1,4 @@
-"""What is wrong with host code: which row of `wording.toml` applies, and where."""
+"""What is wrong with host code: the row of `wording.toml` that applies, and where."""
 
 import re
 
@@ -74,7 +74,7 @@ def serial(name: str, machine: Machine, wanted: float) -> Verdict:
 
 
 def because(row: str, place: Place, **fields: object) -> Reason:
-    """Return the reason in `row`, with a note on the line that shows it."""
+    """Return the reason in `row`, with a note on the line at `place`."""
     said = words(row, **fields)
     return said["why"], [(place, said["note"])] if place.line else []
 
@@ -124,7 +124,7 @@ def _copies_first(machine: Machine, work: list[Operation]) -> Reason | None:
 
 
 def _all_before(machine: Machine, work: list[Operation]) -> Reason | None:
-    """Return a reason if one kind of work begins only when all of another is done."""
+    """Return a reason if one kind of work begins only after all of another, or None."""
     for before, after in (("copy in", "kernel"), ("kernel", "copy out")):
         early = [o for o in work if o.kind == before]
         late = min((o for o in work if o.kind == after), key=lambda o: o.start)
@@ -149,7 +149,7 @@ REASONS = (
 
 
 def wrong_side(name: str, error: Exception, places: Notes) -> Verdict | None:
-    """Return the verdict on a copy method called on a host array, else None."""
+    """Return the verdict on a copy method called on a host array, or else None."""
     if not isinstance(error, AttributeError) or error.name not in COPIES:
         return None
     if not isinstance(error.obj, np.ndarray):
@@ -177,7 +177,7 @@ def not_fetched(said: Verdict, machine: Machine) -> Verdict:
 
 
 def unread(machine: Machine) -> list[Buffer]:
-    """Return device memory that kernels wrote, unread since and never copied out."""
+    """Return the buffers that kernels wrote, unread since and never copied out."""
     found: dict[Buffer, None] = {}
     fetched: set[Buffer] = set()
     for operation in machine.operations:

@@ -46,7 +46,7 @@ class MachineCode:
 
     @property
     def resident(self) -> Occupancy:
-        """How many of the kernel's blocks an SM holds at once, and why not more."""
+        """The number of the kernel's blocks an SM holds at once, and why not more."""
         held = self.threads, self.registers, self.shared
         return occupancy(self.capability, *held)
 
@@ -61,8 +61,8 @@ def compiled(kernel: Any, *given: Any) -> MachineCode:
     """Compile a kernel for arguments: `compiled(kernel, x, out, 128)`.
 
     given: as for `ct.launch`; a tensor may be on any device, even "meta". Raises
-    LearnerError if there is no `tileiras`, and `cutile.Refused` for a kernel that it
-    refuses.
+    LearnerError if `tileiras` is missing, and `cutile.Refused` if it refuses the
+    kernel.
     """
     if reason := cutile.missing() or cutile.no_compiler():
         raise LearnerError(f"{reason}; `pip install cuda-tile[tileiras]` brings it")
@@ -79,7 +79,7 @@ def launcher(kernel: Any, grid: Sequence[int], *given: Any) -> Callable[[], None
 
     It does the same as `ct.launch(stream, grid, kernel, given)`, without analysing the
     arguments again. Raises the errors of `compiled`, and RuntimeError if the driver
-    refuses.
+    refuses the kernel.
     """
     code = compiled(kernel, *given)
     driver = ctypes.CDLL("libcuda.so.1")
@@ -131,7 +131,10 @@ def packed(kernel: Any, given: Sequence[Any]) -> Any:
 
 
 def compile_stage(exercise: TileExercise) -> list[str]:
-    """Compile the kernel, at full size or for the last size. Raises `Failed`."""
+    """Compile the kernel, at full size or for the last size.
+
+    Returns facts; raises `Failed` if the check fails.
+    """
     if reason := cutile.no_compiler():
         return [f"not compiled: {reason}"]
     if target() < OLDEST:

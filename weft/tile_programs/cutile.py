@@ -27,7 +27,7 @@ LATEST = "V_13_4"  # the instructions that a kernel may use, by CUDA's version
 
 
 class Refused(Exception):
-    """Raised if cuTile's compiler refuses a kernel: the reason, and the places."""
+    """Raised if cuTile's compiler refuses a kernel, with the reason and the places."""
 
     def __init__(self, reason: str, places: tuple[Place, ...]) -> None:
         super().__init__(reason)
@@ -35,7 +35,7 @@ class Refused(Exception):
 
 
 def missing() -> str:
-    """Return a sentence on what checks of tile kernels lack here; "" for nothing."""
+    """Return a sentence on what checks of tile kernels lack here, or "" if nothing."""
     try:
         found = find_spec(PACKAGE) is not None
     except ModuleNotFoundError:  # not even the package `cuda` exists
@@ -82,7 +82,7 @@ class Typed:
 
 
 def typed(kernel: Any, given: Sequence[Any]) -> Typed:
-    """Translate a kernel for these arguments. Raises `Refused`.
+    """Translate a kernel for these arguments. Raises `Refused` if cuTile refuses it.
 
     given: for each parameter an array with a dtype, a shape and strides (as torch's), a
     number, or a Python constant.
@@ -107,7 +107,7 @@ def typed(kernel: Any, given: Sequence[Any]) -> Typed:
 
 
 def no_compiler() -> str:
-    """Return a clause on why machine code cannot be made here; "" if it can."""
+    """Return a clause on why machine code cannot be made here, or "" if it can."""
     from cuda.tile._compile import _find_compiler_bin
 
     try:
@@ -124,7 +124,7 @@ def machine_code(kernel: Any, given: Sequence[Any], gpu: str, seconds: float) ->
 
     given: as for `typed`; arrays need no memory. gpu: such as `sm_90`. seconds: a limit
     for the compiler. Returns an ELF file whose kernel has the Python function's name.
-    Raises `Refused`.
+    Raises `Refused` if a compiler refuses the kernel.
     """
     import cuda.tile as ct
     from cuda.tile import compilation
@@ -224,9 +224,9 @@ def _places(loc: Any) -> Iterator[Place]:
 
 
 def dtype_of(kind: Any) -> np.dtype[Any]:
-    """Return NumPy's type for a tile's numbers, float32 for types that NumPy lacks.
+    """Return NumPy's type for a tile's numbers: float32 for types that NumPy lacks.
 
-    A pointer is an int64.
+    Pointers are int64.
     """
     name = str(kind).removesuffix("_")
     if name.startswith("pointer"):

@@ -52,8 +52,8 @@ class Access:
 
     addresses: the address of each element of the tile. inside: which elements are
     within the array, and allowed by a mask. padding: the value of the other elements,
-    None for any. whole: the view and the index, for an access to a whole tile by its
-    index. array: the first address of the accessed array, 0 if unknown.
+    or None if unspecified. whole: the view and the index, for an access to a whole tile
+    by its index. array: the first address of the accessed array, or 0 if unknown.
     """
 
     addresses: Array
@@ -71,8 +71,8 @@ class View:
 
     start: the address of element 0. shape, strides: in elements, along the array's
     axes. tile, order, step: the shape of a tile, the array's axis for each axis of the
-    tile, and the distance between tiles. padding: the value outside the array, None for
-    any.
+    tile, and the distance between tiles. padding: the value outside the array, or None
+    if unspecified.
     """
 
     start: int
@@ -91,7 +91,7 @@ class View:
         return tuple(-(-n // s) for n, s in zip(sizes, self.step, strict=True))
 
     def elements(self, index: Sequence[int]) -> tuple[Array, Array]:
-        """Return the addresses of a tile's elements, and which are inside the array."""
+        """Return the addresses of a tile's elements, and the mask of those inside."""
         where = np.zeros(self.tile, np.int64)
         inside = np.ones(self.tile, bool)
         for k, (axis, n) in enumerate(zip(self.order, self.tile, strict=True)):

@@ -106,7 +106,7 @@ def flat(launch: Launch) -> list[Any]:
 
 
 def compiled(launch: Launch) -> cutile.Typed:
-    """Compile a launch's kernel; raise `Failed` if the compiler refuses it."""
+    """Compile a launch's kernel. Raises `Failed` if the compiler refuses it."""
     try:
         return cutile.typed(launch.exercise.kernel, list(launch.arguments.values()))
     except cutile.Refused as refused:

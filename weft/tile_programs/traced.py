@@ -22,8 +22,8 @@ Outside = Callable[[Call, Columns, Columns, Columns], None]
 class Traced:
     """Traces the accesses of instructions to memory.
 
-    outside: called with a call, the lanes concerned, their offsets and the arrays they
-    belong to, if an address is not an element of its array. past: called with an access
+    outside: called if an address is not an element of its array, with a call, the lanes
+    concerned, their offsets and the arrays they belong to. past: called with an access
     that has no element in its array. stored: called before a store, with a call and the
     arrays. twice: called with a call, an element and a count, if a single store writes
     that many different values to the element. zeros: the loads in which elements

@@ -1,4 +1,4 @@
-"""Calling what a learner wrote: its kernels are watched, its errors explained."""
+"""Calls of a learner's code: its kernels are watched, its errors explained."""
 
 import contextlib
 import re
@@ -62,7 +62,7 @@ class Calls:
         return got + exercise.changed(inputs)
 
     def run(self, work: Callable[[], Any], when: str) -> Any:
-        """Run work that calls the learner's code, such as a backward pass."""
+        """Run `work`, which calls the learner's code, such as a backward pass."""
         lines, main = self.exercise.lines, self.written.main
         return self._guarded(lambda: counted(work, (), lines, main, COMPILING), when)
 
@@ -101,7 +101,7 @@ def poisoned() -> Iterator[None]:
 
 @contextlib.contextmanager
 def quiet() -> Iterator[None]:
-    """Keep PyTorch's warnings from the learner: the verdict says what matters."""
+    """Hide PyTorch's warnings in a `with` block: the verdict says what matters."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
@@ -130,7 +130,7 @@ def first_line(error: BaseException) -> str:
 
 
 def on_another_stream(exercise: TorchExercise, calls: Calls) -> Facts:
-    """Check a call while another stream is the current one. Raises `Failed`."""
+    """Check a call while another stream is current. Raises `Failed` if that fails."""
     case = exercise.case(exercise.sizes[-1])
     when = f"{case.label}, on another stream"
     backward = exercise.gradient is not False

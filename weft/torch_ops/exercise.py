@@ -1,4 +1,4 @@
-"""An exercise in PyTorch: what is called, on which tensors, and what has to hold."""
+"""An exercise in PyTorch: what is called, on which tensors, and what must be true."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -118,6 +118,6 @@ def of_torch(spec: Any) -> bool:
 
 
 def _is_torchs(value: Any) -> bool:
-    """Return whether a value is PyTorch, one of its modules, or from one."""
+    """Return whether a value is PyTorch, one of its modules, or defined in one."""
     names = (getattr(value, "__module__", ""), getattr(value, "__name__", ""))
     return any(str(name).partition(".")[0] == "torch" for name in names)

@@ -48,7 +48,7 @@ HEADLINES = {
 
 
 def run(exercise: TorchExercise, calls: Calls) -> Facts:
-    """Compare the fake's results with the real ones, case by case. Raises `Failed`."""
+    """Compare fake and real results, case by case. Raises `Failed` if they differ."""
     operator, fake = exercise.written.thing, exercise.written.fake
     if fake is None:
         if can_generate_trivial_fake_impl(operator._opoverload):
@@ -98,7 +98,7 @@ def works(exercise: TorchExercise, calls: Calls, given: list[Any]) -> bool:
 def compare(
     exercise: TorchExercise, calls: Calls, given: list[Any], when: str, seen: Seen
 ) -> None:
-    """Compare the fake's results with the real ones. Raises `Failed`."""
+    """Compare the fake's results with the real ones. Raises `Failed` if they differ."""
     real = results_of(exercise.results(*clones_like(given)))
     with FakeTensorMode(shape_env=ShapeEnv()) as mode:
         fakes = [
@@ -127,7 +127,7 @@ def compare(
 
 
 def clones_like(given: list[Any]) -> list[Any]:
-    """Copy tensors with the strides of the originals."""
+    """Copy tensors, keeping the strides of the originals."""
     return [
         torch.empty_strided(v.shape, v.stride(), dtype=v.dtype, device=v.device).copy_(
             v
@@ -141,9 +141,9 @@ def clones_like(given: list[Any]) -> list[Any]:
 def described(
     exercise: TorchExercise, mode: FakeTensorMode, fakes: list[Any], when: str
 ) -> list[Any]:
-    """Return what the fake returns.
+    """Return the fake's results.
 
-    Raises `Failed` if it raises, or returns anything but tensors.
+    Raises `Failed` if the fake raises, or returns anything but tensors.
     """
     fake, operator = exercise.written.fake, exercise.written.thing._opoverload
     context: Any = FakeImplCtx
@@ -232,7 +232,7 @@ def same_for_all(seen: Seen) -> bool:
 def elsewhere(exercise: TorchExercise, case: Any) -> None:
     """Call the fake with fake tensors on a GPU, for which no GPU is needed.
 
-    Raises `Failed` if its results are elsewhere.
+    Raises `Failed` if its results are on another device.
     """
     given = tensors(case.inputs)
     if not any(map(is_tensor, given)):
@@ -253,7 +253,7 @@ def elsewhere(exercise: TorchExercise, case: Any) -> None:
 
 
 def described_on(device: str, exercise: TorchExercise, given: list[Any]) -> list[Any]:
-    """Return what the fake returns for tensors like `given` on `device`."""
+    """Return the fake's results for tensors like `given` on `device`."""
     with FakeTensorMode(shape_env=ShapeEnv()) as mode:
         fakes = [
             torch.empty(v.shape, dtype=v.dtype, device=device) if is_tensor(v) else v

@@ -29,7 +29,7 @@ ON_STREAMS = (
 def run(exercise: TorchExercise, calls: Calls) -> Facts:
     """Check calls with tensors on the GPU, on the current stream and on another one.
 
-    Returns a fact. Raises `Failed`.
+    Returns a fact; raises `Failed` if a call is wrong.
     """
     case = exercise.case(exercise.full)
     when = f"{case.label}, on the GPU"
@@ -46,7 +46,8 @@ def called(
 ) -> list[Any]:
     """Call the learner's code on a GPU; wait for the results, but not for ever.
 
-    Raises `Failed`. busy: whether to use another stream, on which the data arrive late.
+    busy: whether to use another stream, on which the data arrive late. Raises `Failed`
+    if the call fails or takes too long.
     """
     stream = cuda.Stream() if busy else cuda.current_stream()
     inputs = given

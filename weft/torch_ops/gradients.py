@@ -43,7 +43,7 @@ MOST = 2048
 def run(exercise: TorchExercise, calls: Calls) -> Facts:
     """Compare the gradients in each way in which autograd calls a backward pass.
 
-    Returns facts. Raises `Failed`.
+    Returns facts; raises `Failed` if a gradient is wrong.
     """
     written = exercise.written
     if written.kind in (OPERATOR, FUNCTION) and written.backward is None:
@@ -85,7 +85,7 @@ class Pass:
     """One forward pass whose graph is kept, and the incoming gradients.
 
     grads: the incoming gradients, one per result. aims: the right gradient of each
-    input; None for an input that has none.
+    input, or None if it has none.
     """
 
     exercise: TorchExercise
@@ -103,7 +103,7 @@ class Pass:
     ) -> "Pass | None":
         """Run the forward pass. Returns None if no input requires a gradient.
 
-        Raises `Failed`.
+        Raises `Failed` if the pass fails.
         """
         when = ", ".join(filter(None, (case.label, layout)))
         inputs = tensors(case.inputs, layout=layout, device=calls.device, grad=True)
@@ -246,9 +246,10 @@ class Pass:
             )
 
     def backward(self, grads: list[Tensor]) -> list[Any]:
-        """Run the backward pass with `grads`; keep the graph. Raises `Failed`.
+        """Run the backward pass with `grads`; keep the graph.
 
-        Returns one entry per input: None if it requires no gradient.
+        Returns a gradient per input, or None if it requires none. Raises `Failed` if
+        the pass fails.
         """
         positions = differentiable(self.inputs)
         asked = [self.inputs[k] for k in positions]
@@ -360,7 +361,7 @@ class Pass:
 def forward(
     exercise: TorchExercise, calls: Calls, inputs: list[Any], when: str
 ) -> list[Tensor]:
-    """Run the forward pass with tensors that require gradients. Raises `Failed`."""
+    """Run the forward pass, requiring gradients. Raises `Failed` if the pass fails."""
     results = calls.results(inputs, when)
     calls.launches.refuse_certain()
     if not any(is_tensor(r) and r.requires_grad for r in results):
@@ -428,7 +429,7 @@ STEP = 1e-5  # relative step of a central difference in float64
 
 
 def wanted(exercise: TorchExercise, case: Case, grads: list[Array]) -> list[Any]:
-    """Return the gradient of each input in double precision; None if it has none.
+    """Return each input's gradient in double precision, or None if it has none.
 
     grads: the incoming gradients, one per result.
     """

@@ -1,4 +1,4 @@
-"""torch.compile: how many times the graph breaks, on which line, and why."""
+"""torch.compile: how many times the graph breaks, on which lines, and why."""
 
 import contextlib
 import io
@@ -59,7 +59,10 @@ REASONS = [  # PyTorch's message on a break, what happened, and why it breaks
 
 
 def run(exercise: TorchExercise, calls: Calls) -> Facts:
-    """Count graph breaks, then compile and compare results. Raises `Failed`."""
+    """Count graph breaks, then compile and compare results.
+
+    Raises `Failed` if there are too many breaks, or if a step fails.
+    """
     most = int(exercise.limits["graph_breaks"])
     case = exercise.case(exercise.sizes[-1])
     with compiling():
@@ -89,7 +92,7 @@ def compiling() -> Iterator[None]:
 def called(exercise: TorchExercise) -> Any:
     """Return what to compile: the learner's function, or code that calls it.
 
-    Such code is in none of our files, because torch.compile skips those.
+    Such code is not in this package's files, because torch.compile skips those.
     """
     if exercise.call is None and isinstance(exercise.written.call, FunctionType):
         return exercise.written.call
@@ -102,7 +105,7 @@ def called(exercise: TorchExercise) -> Any:
 
 
 def found_breaks(exercise: TorchExercise, calls: Calls, case: Any) -> list[Any]:
-    """Return a call's graph breaks, with PyTorch's reasons. Raises `Failed`."""
+    """Return a call's graph breaks, with reasons. Raises `Failed` if the call fails."""
     given = tensors(case.inputs, device=calls.device)
     try:
         said = torch._dynamo.explain(called(exercise))(*given)
@@ -113,7 +116,7 @@ def found_breaks(exercise: TorchExercise, calls: Calls, case: Any) -> list[Any]:
 
 
 def compiled(exercise: TorchExercise, calls: Calls, case: Any, whole: bool) -> None:
-    """Compile the learner's code, and compare its results. Raises `Failed`."""
+    """Compile the learner's code. Raises `Failed` if that fails or results differ."""
     given = tensors(case.inputs, device=calls.device)
     torch._dynamo.reset()
     try:

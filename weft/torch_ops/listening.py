@@ -1,7 +1,7 @@
 """Record what a call requires of the host and the GPU, before its kernels run.
 
 A dispatch mode sees every operator, a function mode every call from Python. Together
-they know when the host has to wait, what crosses the bus, how many operators are
+they show when the host has to wait, what crosses the bus, how many operators are
 called, in which dtype and layout products are computed, and how many bytes are
 allocated. None of this needs a GPU: without one, `torch.device("cpu", 0)` stands for
 the device.
@@ -65,7 +65,7 @@ MIXED = frozenset(  # operators that take tensors from both sides of the bus
 
 @dataclass(frozen=True)
 class Heard:
-    """An event on one of the learner's lines: what happened, and how much of it."""
+    """An event on one of the learner's lines: what happened, and in what amount."""
 
     place: Place
     what: str = ""
@@ -76,11 +76,11 @@ class Heard:
 class Record:
     """The record of one call: what the learner's lines caused, and the memory `peak`.
 
-    waits: each with a note; copies: with its bytes; operators: with its name; products:
-    with its dtype; images: for each convolution, whether its input and its weights were
-    channels-last. unpinned: non-blocking copies from memory that is not pinned. again:
-    whether something is checkpointed. peak: the most bytes that were allocated at once,
-    without the inputs.
+    waits: each with a note; copies: each with its bytes; operators: each with its name;
+    products: each with its dtype; images: for each convolution, whether its input and
+    its weights were channels-last; unpinned: non-blocking copies from memory that is
+    not pinned; again: whether something is checkpointed; peak: the most bytes allocated
+    at once, without the inputs.
     """
 
     waits: list[Heard] = field(default_factory=list)
@@ -99,7 +99,7 @@ def listening(
 ) -> Iterator[Record]:
     """Record what happens in a `with` block. main: the learner's function.
 
-    near: tensors already on the device. device: the GPU, or what stands for it. pinned:
+    near: tensors already on the device. device: the GPU, or its stand-in. pinned:
     tensors in pinned host memory.
     """
     ear = _Ear(main, device)
@@ -127,7 +127,7 @@ class _Ear:
     def line(self) -> Place | None:
         """Return the learner's line that is running, or None.
 
-        On a GPU, backward runs in a separate thread, while the learner's waits.
+        On a GPU, a backward pass has its own thread, for which the learner's waits.
         """
         frame: FrameType | None = sys._getframe(1)
         if threading.get_ident() != self.thread:
@@ -268,7 +268,7 @@ class _Operators(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
 
 class _Functions(TorchFunctionMode):
-    """Sees what is no operator: tensors made on the host, or copied back to it."""
+    """Sees what no operator shows: tensors made on the host, or copied back to it."""
 
     def __init__(self, ear: _Ear) -> None:
         super().__init__()
@@ -329,7 +329,7 @@ def is_text(value: Any) -> bool:
 
 
 def by_mask(name: str, args: Any) -> bool:
-    """Return whether an operator indexes with a mask; the data then set the size."""
+    """Return whether an operator indexes with a mask: the data then decide the size."""
     if name != "index":
         return False
     kinds = [i.dtype for i in args[1] if i is not None]

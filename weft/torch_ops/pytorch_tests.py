@@ -24,7 +24,7 @@ TESTS = {
 
 
 def opcheck(exercise: TorchExercise, calls: Calls) -> Facts:
-    """Run `torch.library.opcheck`. Raises `Failed`."""
+    """Run `torch.library.opcheck`. Raises `Failed` if one of its tests fails."""
     case = smallest(exercise)
     if case is None:
         return []
@@ -44,7 +44,7 @@ def opcheck(exercise: TorchExercise, calls: Calls) -> Facts:
 def smallest(exercise: TorchExercise) -> Case | None:
     """Return the smallest listed case without empty tensors, or None.
 
-    Cases with sizes of 1 come last, because a compiler treats them specially.
+    Cases with a size of 1 come last, because compilers treat that size specially.
     """
     found: list[tuple[bool, int, int, Case]] = []
     for case in map(exercise.case, exercise.sizes):
@@ -87,7 +87,7 @@ def failing(
 
 
 def cause(error: BaseException) -> str:
-    """Return a clause on what a function does that cannot be traced."""
+    """Return a clause that says why a function cannot be traced."""
     frames = traceback.extract_tb(error.__traceback__)
     tools = ("/weft/simulator/", "/numba/")
     if any(tool in frame.filename for frame in frames for tool in tools):
@@ -99,7 +99,7 @@ def gradcheck(exercise: TorchExercise, calls: Calls, case: Case) -> None:
     """Run `torch.autograd.gradcheck`, if the kernels can compute in float64.
 
     It finds what our stages do not: results that differ from call to call, and
-    gradients of unused results. Raises `Failed`.
+    gradients of unused results. Raises `Failed` if the test fails.
     """
     given = tensors(case.inputs, device=calls.device, grad=True, dtype=torch.float64)
     try:

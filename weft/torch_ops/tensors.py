@@ -23,8 +23,8 @@ def tensors(
 ) -> list[Any]:
     """Convert the inputs of a case to tensors; plain values stay as they are.
 
-    layout: STRIDED for the same numbers in another order in memory, GAPS for that order
-    with other numbers between them. grad: whether the floating-point tensors require a
+    layout: STRIDED for the same numbers in another order in memory; GAPS for that order
+    with other numbers in between. grad: whether the floating-point tensors require a
     gradient. dtype: the dtype of the floating-point tensors.
     """
     made = []

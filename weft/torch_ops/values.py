@@ -1,4 +1,4 @@
-"""The first stage: the results on several sizes, and what a call does to its inputs."""
+"""The first stage: results for several sizes, and what a call does to its inputs."""
 
 import linecache
 import sys
@@ -70,7 +70,10 @@ class Call:
 
 
 def run(exercise: TorchExercise, calls: Calls) -> Facts:
-    """Check a call per case, then on strided inputs. Returns facts; raises `Failed`."""
+    """Check a call per case, then one on strided inputs.
+
+    Returns facts; raises `Failed` if a call is wrong.
+    """
     count, last, right = 0, None, ""
     for case in exercise.cases(exercise.written.seed):
         with right_before(right):
@@ -99,7 +102,10 @@ def inputs_of(calls: Calls, case: Any) -> list[Any]:
 
 
 def with_strides(exercise: TorchExercise, calls: Calls, case: Any) -> None:
-    """Check a call on strided inputs, after dense ones were right. Raises `Failed`."""
+    """Check a call on strided inputs, after dense ones were right.
+
+    Raises `Failed` if the call is wrong.
+    """
     wide = any(is_array(value) and value.ndim > 1 for value in case.inputs)
     try:
         one(exercise, calls, case, STRIDED)
@@ -128,7 +134,7 @@ def with_strides(exercise: TorchExercise, calls: Calls, case: Any) -> None:
 def one(
     exercise: TorchExercise, calls: Calls, case: Any, layout: str = DENSE
 ) -> list[Any]:
-    """Call the learner's code once and check everything about it. Raises `Failed`."""
+    """Check one call of the learner's code. Raises `Failed` if anything is wrong."""
     when = ", ".join(filter(None, (case.label, layout)))
     inputs = tensors(case.inputs, layout=layout, device=calls.device)
     before = clones(inputs)
@@ -144,7 +150,7 @@ def one(
 
 
 def given_back(call: Call) -> None:
-    """Raise `Failed` unless a call returns as many tensors as the spec."""
+    """Raise `Failed` unless a call returns as many tensors as the spec does."""
     wanted = len(call.case.expected)
     if not call.results:
         message = f"{call.name} returns nothing."
@@ -184,7 +190,7 @@ def alone(call: Call) -> None:
 
 
 def right(call: Call) -> None:
-    """Compare each result with the spec's. Raises `Failed`."""
+    """Compare each result with the spec's. Raises `Failed` if they differ."""
     names = result_names(len(call.results))
     for name, got, wanted in zip(names, call.results, call.case.expected, strict=True):
         compare(call, name, got, wanted)
@@ -195,7 +201,7 @@ def result_names(count: int) -> list[str]:
 
 
 def compare(call: Call, name: str, got: Tensor, wanted: np.ndarray[Any, Any]) -> None:
-    """Compare one result: shape, dtype, values. Raises `Failed`."""
+    """Compare one result's shape, dtype and values. Raises `Failed` if one differs."""
     if tuple(got.shape) != wanted.shape:
         message = (
             f"The {name} of {call.name} has the shape {written_shape(got.shape)}, and "
@@ -291,9 +297,9 @@ def unchanged(
 
 
 def changed_at(exercise: TorchExercise, inputs: list[Any], k: int) -> list[Note]:
-    """Return the line that changes input `k`, by repeating the call.
+    """Return the line that changes input `k`, found by repeating the call.
 
-    If a kernel changes it, return the line of its launch.
+    If a kernel changes the input, that is the line of the kernel's launch.
     """
     main = source_function(exercise.written.main)
     if main is None or sys.gettrace() is not None:

@@ -22,8 +22,8 @@ class Written:
 
     thing: the `CustomOpDef`, the class, or the object given. parameters: those of the
     call. mutates: the parameters that an operator's schema declares as changed.
-    forward, fake, setup, backward: None if missing. others: functions that are none of
-    these, such as the methods of a module.
+    forward, fake, setup, backward: None if missing. others: further functions, such as
+    the methods of a module.
     """
 
     name: str
@@ -60,7 +60,7 @@ class Written:
         return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8])
 
     def raised_at(self, error: BaseException) -> list[Note]:
-        """Return the line of the learner's functions that an exception came from."""
+        """Return the line in the learner's functions that an exception came from."""
         found = [raised_at(error, part) for part in self.functions]
         return next((places for places in reversed(found) if places), [])
 
@@ -189,10 +189,10 @@ def _parameters(function: Any) -> tuple[str, ...]:
 
 
 def refuse_replaced(written: Written) -> None:
-    """Refuse an operator that another one has replaced. Raises `Failed`.
+    """Raise `Failed` if another operator has replaced this one.
 
-    When two definitions have the same name, the dispatcher forgets the first, and
-    calling what is left of it can end the process.
+    If two operators have the same name, the dispatcher forgets the first, and calling
+    what is left of it can end the process.
     """
     operator = written.thing
     defined = sys.modules["torch._library.custom_ops"].OPDEFS

@@ -1,6 +1,6 @@
 """Stage 2: what Triton's compiler makes of the program; it needs no GPU.
 
-The interpreter runs Python, so it is more lenient than the compiler: about types that
+The interpreter runs Python, so it is more lenient than the compiler about types that
 change in a loop, small blocks in `tl.dot`, and functions that are not Triton's.
 """
 
@@ -30,7 +30,10 @@ CAPABILITIES = (80, 90)
 
 
 def compile_stage(exercise: ProgramExercise) -> list[str]:
-    """Compile the program for the last size. Returns facts; raises `Failed`."""
+    """Compile the program for the last size.
+
+    Returns facts; raises `Failed` if the compiler refuses the program.
+    """
     launch = next(launches(exercise, exercise.case(exercise.sizes[-1])))
     kernel = compilable(exercise.kernel)
     if kernel is None:
@@ -161,9 +164,9 @@ _OPCODE = re.compile(r"^\s*(?:@!?%p\d+ )?([a-z][\w.:]*)", re.MULTILINE)
 class MachineCode:
     """A compiled program.
 
-    ptx: its assembly. layouts: Triton's last own form before that, in which each block
-    of values has its layout in registers or shared memory (TTGIR). shared: the bytes of
-    shared memory that a program needs.
+    ptx: its assembly. layouts: Triton's own last form before that, TTGIR, in which each
+    block has its layout in registers or shared memory. shared: the bytes of shared
+    memory that a program needs.
     """
 
     ptx: str
@@ -208,7 +211,7 @@ def machine_code(
 def specialised(
     kernel: Any, values: Meta
 ) -> tuple[dict[str, str], dict[str, Any], dict[tuple[int], list[Any]]]:
-    """Return the types of a launch's arguments, the constants and the aligned ones."""
+    """Return the types of a launch's arguments, the constants and the alignments."""
     from triton.runtime.jit import mangle_type
 
     signature: dict[str, str] = {}

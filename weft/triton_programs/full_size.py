@@ -1,7 +1,7 @@
 """Stage 3: the program on the GPU, at full size.
 
-Around each array is a zone that nothing may touch, which reveals a bad access that a
-small size did not. A launch can still hang or break the CUDA context.
+Around each array is a zone that nothing may touch, which reveals bad accesses that
+small sizes do not. A launch can still hang or break the CUDA context.
 """
 
 from typing import Any
@@ -46,7 +46,10 @@ class Guarded:
 
 
 def full_size(exercise: ProgramExercise) -> list[str]:
-    """Launch on the GPU and compare the results. Returns facts; raises `Failed`."""
+    """Launch on the GPU and compare the results.
+
+    Returns facts; raises `Failed` if the check fails.
+    """
     import torch
 
     if compilable(exercise.kernel) is None:
@@ -90,7 +93,7 @@ def start(program: Any, grid: Any, arguments: tuple[Any, ...], meta: Meta) -> No
 
 
 def tuned(program: Any) -> list[str]:
-    """Return the configuration that autotuning chose, as a fact; [] if none."""
+    """Return the configuration that autotuning chose, as a fact, or [] if none."""
     best = getattr(program, "best_config", None)
     if best is None:
         return []
@@ -100,7 +103,7 @@ def tuned(program: Any) -> list[str]:
 
 
 def wait(exercise: ProgramExercise, when: str) -> None:
-    """Wait for the launch, but not for ever. Raises `Failed`, or CUDA's error."""
+    """Wait for the launch. Raises `Failed` if it takes too long, or CUDA's error."""
     import torch
 
     cuda: Any = torch.cuda

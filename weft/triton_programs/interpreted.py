@@ -99,9 +99,9 @@ class Session:
         return self._placed(tuple(frames[::-1]))
 
     def asserted(self, error: BaseException) -> str:
-        """Return the line of Triton whose assertion failed; "" for any other error.
+        """Return the line of Triton whose assertion failed, or "" for any other error.
 
-        An assertion in the learner's code is another error.
+        A failed assertion in the learner's code counts as another error.
         """
         trace = error.__traceback__
         while trace is not None and trace.tb_next is not None:
@@ -120,7 +120,7 @@ class Session:
         return self._places[frames]
 
     def _text(self, code: CodeType) -> dict[int, str]:
-        """Return the lines of a function's file by number, dedented with it."""
+        """Return the lines of `code`'s file by number, dedented as that function is."""
         if code not in self._lines:
             lines = linecache.getlines(code.co_filename)
             first = lines[code.co_firstlineno - 1 :][:1]
@@ -131,7 +131,7 @@ class Session:
 
 @contextlib.contextmanager
 def interpreting(session: Session, ambiguous: Callable[[], Any]) -> Iterator[Any]:
-    """Interpret Triton's language in a `with` block; yields the interpreter's builder.
+    """Interpret Triton's language in a `with` block; yield the interpreter's builder.
 
     ambiguous: called where the learner's code uses a block as a truth value.
     """
@@ -184,7 +184,7 @@ def interpreting(session: Session, ambiguous: Callable[[], Any]) -> Iterator[Any
 def is_constant(value: Any) -> bool:
     """Return whether a value is a `tl.constexpr`.
 
-    The interpreter's values do not support arithmetic with those.
+    The interpreter's values do not support arithmetic with such constants.
     """
     from triton.language import constexpr
 

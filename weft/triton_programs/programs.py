@@ -1,4 +1,4 @@
-"""A Triton program as the learner made it: its function, and what surrounds that."""
+"""A Triton program as the learner made it: its function, and its decorators."""
 
 import inspect
 from collections.abc import Callable

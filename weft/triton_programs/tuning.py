@@ -13,9 +13,9 @@ from weft.wording import joined
 
 
 def tuned_again(exercise: ProgramExercise, done: Done) -> None:
-    """Refuse an autotuned program that adds to what its previous run left behind.
+    """Raise `Failed` if an autotuned program adds to the results of an earlier run.
 
-    Autotuning runs a program many times on the same arrays. Raises `Failed`.
+    Autotuning runs a program many times on the same arrays.
     """
     program, trace = exercise.program, done.trace
     if strange := sorted(program.restored - set(program.parameters)):

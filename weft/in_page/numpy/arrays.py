@@ -618,7 +618,7 @@ def within(index: int, side: int) -> int:
 
 
 def expanded(index: Any, shape: tuple[int, ...]) -> list[Any]:
-    """Return one index per axis: an int, a slice, an array of integers.
+    """Return one index per axis: an int, a slice, or an array of integers.
 
     A None in the index stays, and adds an axis.
     """

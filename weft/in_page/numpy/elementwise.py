@@ -228,7 +228,7 @@ def _axes(axis: Any, ndim: int) -> list[int]:
 
 
 def lines_of(a: ndarray, axis: Any) -> tuple[list[list[Any]], tuple[int, ...]]:
-    """Return the numbers along one axis or several, and the shape of the rest."""
+    """Return the numbers along one axis or several, and the shape of the other axes."""
     if axis is None:
         return [a._values()], ()
     axes = _axes(axis, a.ndim)

@@ -443,7 +443,7 @@ def _dtype(given: Any) -> dtype:
 
 
 def converted(described: dtype, value: Any) -> Any:
-    """Convert a Python number to this type; an integer wraps around."""
+    """Convert a Python number to the type `described`; an integer wraps around."""
     if described.kind in "iu":
         value = described.integer(value)
     elif isinstance(value, complex) and described.kind != "c":

@@ -39,7 +39,7 @@ def operation(owner: str, name: str, given: Sequence[Number]) -> Operation | Non
     """Return how a function of numbers is computed, or None if it is unknown.
 
     owner: "math", "cmath", "builtins", "operator", "numpy", "libdevice" or "cuda".
-    given: the types of its arguments.
+    given: the types of the function's arguments.
     """
     if owner == "math":
         return mathematics.of_math(name, *given)
@@ -96,7 +96,7 @@ def _by_numpy(owner: str, name: str, *given: Number) -> Operation | None:
 
 
 def plain(value: Any) -> Any:
-    """Convert a NumPy number, or each one in a tuple, to a Python number."""
+    """Convert a NumPy number, or each number in a tuple, to a Python number."""
     if isinstance(value, np.generic):
         return value.item()
     if type(value) is not tuple:
@@ -105,7 +105,7 @@ def plain(value: Any) -> Any:
 
 
 def shown(value: Any, number: Number) -> Any:
-    """Convert a number to NumPy's type for `number`; leave a bool or an int64 plain."""
+    """Convert `value` to NumPy's type for `number`; leave a bool or an int64 plain."""
     return value if number in (BOOL, INT64) else number.dtype.type(value)
 
 

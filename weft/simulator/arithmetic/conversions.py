@@ -85,7 +85,7 @@ def _to_integer(given: Number, to: Number) -> Conversion | None:
 
 
 def _cut_off(given: Number, to: Number) -> Conversion:
-    """Return a function that drops a float's fraction and saturates to type `to`."""
+    """Return a function that drops a float's fraction and saturates to `to`'s range."""
     low, high = to.lowest, to.highest
     lowest, beyond = float(low), float(high + 1)
     nan = 0 if to.bits < 64 and given.name == "f32" else low or high // 2 + 1
@@ -116,7 +116,7 @@ def _half_of_integer(x: int) -> float:
 
 
 def _single_of_integer(x: int) -> float:
-    """Round a 64-bit integer to float32.
+    """Round the 64-bit integer `x` to float32.
 
     Beyond 53 bits, converting it to float64 would round it twice. The last 11 bits only
     decide whether `x` is above the midpoint of two float32 values, so one bit can

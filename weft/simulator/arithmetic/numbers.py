@@ -159,7 +159,7 @@ def wide(number: Number) -> Number:
 
 
 def range_number(given: list[Number]) -> Number:
-    """Return the type of a `range` counter, given the types of the arguments."""
+    """Return the type of a `range` counter, given the types of its arguments."""
     if all(n.kind in "bi" and n.bits <= 32 for n in given):
         return INT32
     return UINT64 if all(n.kind == "u" for n in given) else INT64

@@ -343,7 +343,7 @@ def binary(
 
 
 def _compared(given: Number, to: Number) -> Conversion | None:
-    """Return an operand's conversion before a comparison; None if it never rounds."""
+    """Return an operand's conversion before a comparison, or None if it is exact."""
     return conversion(given, to) if _is_rounded(given, to) else None
 
 
@@ -462,7 +462,7 @@ def _fits(name: str, a: Number, b: Number, result: Number, by: float | None) -> 
 
 @cache
 def unary(name: str, a: Number) -> Operation | None:
-    """Return how "neg", "pos", "invert" or "not_" is computed; None if refused."""
+    """Return how "neg", "pos", "invert" or "not_" is computed, or None if refused."""
     rule = rule_of_one(name, a)
     if rule is None:
         return None

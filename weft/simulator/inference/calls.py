@@ -120,7 +120,7 @@ def _positions(sizes: list[int | None]) -> Kind:
 def declared(space: str, given: list[Kind], named: dict[str | None, Kind]) -> Kind:
     """Infer the kind of an array from its declaration in a kernel.
 
-    given, named: the kinds of its positional and keyword arguments.
+    given, named: the kinds of the declaration's positional and keyword arguments.
     """
     shape = given[0] if given else named.get("shape")
     dtype = given[1] if len(given) > 1 else named.get("dtype")

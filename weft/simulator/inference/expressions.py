@@ -152,7 +152,7 @@ class Expressions:
     """Infers the kinds of expressions, given the kinds of the names in them."""
 
     def __init__(self, names: "Names", device: calls.Device, inner: Inside) -> None:
-        """Prepare. inner: infers a call of a function defined in the current one."""
+        """Initialise. inner: infers calls of functions defined in the current one."""
         self.names = names
         self._device, self._inner = device, inner
 
@@ -182,7 +182,7 @@ class Expressions:
             self.kind(node)
 
     def constant(self, node: ast.expr) -> int | None:
-        """Return the integer that an expression is known to be, or None."""
+        """Return the integer that an expression is known to equal, or None."""
         value = self.fixed(node)
         return value if type(value) is int else None
 
@@ -212,7 +212,7 @@ class Expressions:
         return isinstance(test.ops[0], ast.Is)
 
     def fixed(self, node: ast.expr) -> Any:
-        """Return the number that an expression is known to be, or None."""
+        """Return the number that an expression is known to equal, or None."""
         if isinstance(node, ast.Constant):
             return node.value if isinstance(node.value, (int, float)) else None
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
@@ -399,7 +399,7 @@ _TESTS = frozenset(["not_", "is_", "is_not", "contains", "s_", "s_not"])
 
 
 def _is_instance(given: list[Kind]) -> bool | None:
-    """Evaluate `isinstance` as Numba does at compile time; return None if it cannot."""
+    """Return the result of `isinstance` at compile time, or None if Numba has none."""
     if len(given) != 2 or given[0] in (None, NEVER, REFUSED):
         return None
     classes = given[1].parts if isinstance(given[1], Tup) else (given[1],)
@@ -585,7 +585,7 @@ class Names:
         fixed: dict[str, Any],
         outer: "Names | None",
     ) -> None:
-        """Prepare. fixed: local names assigned exactly once, each with its number.
+        """Initialise. fixed: local names assigned exactly once, each with its number.
 
         outer: the names of the enclosing function, if there is one.
         """
@@ -616,7 +616,7 @@ class Names:
         return name in self._local or (self._outer is not None and name in self._outer)
 
     def fixed(self, name: str) -> Any:
-        """Return the number that a name is known to be, or None."""
+        """Return the number that a name is known to stand for, or None."""
         if name in self:
             return self._fixed.get(name)
         value = self._scope.get(name)

@@ -45,9 +45,9 @@ class Record:
 class Arr:
     """An array of numbers, or of records if `number` is None.
 
-    `space` is its memory: "global", "shared", "local" or "constant", "" if that varies.
-    The elements of a `packed` array are contiguous, row by row. An array that is not
-    `direct`, such as `x.flat`, orders its elements differently from memory.
+    `space` is its memory: "global", "shared", "local" or "constant", or "" if that
+    varies. The elements of a `packed` array are contiguous, row by row. An array that
+    is not `direct`, such as `x.flat`, orders its elements differently from memory.
     """
 
     number: Number | None
@@ -105,7 +105,7 @@ class Conversion:
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """A method of an object: `x.view`, `grid.sync`."""
+    """A method of an object, such as `x.view` or `grid.sync`."""
 
     owner: "Kind"
     name: str

@@ -157,7 +157,7 @@ def in_order(
 ) -> tuple[Kind, ...]:
     """Return the kinds of a device function's arguments, by position.
 
-    named: the kinds of those that are passed by keyword.
+    named: the kinds of the arguments passed by keyword.
     """
     inner = meaning.python_function(function)
     if inner is None or not named:

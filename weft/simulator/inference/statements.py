@@ -107,7 +107,7 @@ class Function:
     def _inner(
         self, function: Inner, given: tuple[Kind, ...], named: dict[str | None, Kind]
     ) -> tuple[int, Kind]:
-        """Infer a call of an inner function: the index of its form, and its result.
+        """Infer a call of an inner function; return the form's index and the result.
 
         The function's node gets a copy of itself for each combination of argument
         types: its `forms`.
@@ -389,7 +389,7 @@ def _own_nodes(definition: ast.FunctionDef) -> list[ast.AST]:
 
 
 def _fixed(nodes: list[ast.AST], stored: list[str], given: set[str]) -> dict[str, Any]:
-    """Return the names whose only assignment is of a number, with that number."""
+    """Return the names whose only assignment is of a number, each with that number."""
     times = Counter(stored)
     return {
         node.targets[0].id: node.value.value

@@ -250,7 +250,7 @@ class Bound:
         return value if stub is None else stub
 
     def _module(self, value: types.ModuleType) -> Any:
-        """Return what replaces a module in a kernel, or None for most modules."""
+        """Return what replaces a module in a kernel, or None if nothing does."""
         if value is intrinsics:
             return self._cuda.intrinsics.module()
         if meaning.is_cuda(value):

@@ -92,9 +92,9 @@ def rewritten(
 
     given: the kinds of its arguments. scope: the values of its names from outside.
     callees: rewrite the functions that it calls, and infer their results. kernel:
-    whether it is a kernel, or else a device function. change: a further change to its
-    source. Raises `Fault` for what Numba refuses, and for a function without source,
-    such as one made by `exec`.
+    whether it is a kernel rather than a device function. change: a further change to
+    its source. Raises `Fault` for what Numba refuses, and for a function without
+    source, such as one made by `exec`.
     """
     global _notes
     file = fn.__code__.co_filename  # two cells may have equal code
@@ -127,7 +127,7 @@ def _seen(fn: FunctionType, known: set[FunctionType]) -> tuple[Any, ...]:
 
 
 def _stands_for(value: Any) -> Any:
-    """Return what distinguishes a value from outside from others of its type."""
+    """Return a key that distinguishes an outside value from others of its type."""
     if isinstance(value, (int, float, str, np.generic)):
         return value
     if isinstance(value, np.ndarray):

@@ -185,7 +185,7 @@ def _stored(node: ast.AST) -> str:
 
 
 def _constant_lists(node: ast.AST) -> list[ast.AST]:
-    """Return the lists in a node that Python compiles to tuples, and lists of targets.
+    """Return a node's lists that Python compiles to tuples, and its lists of targets.
 
     Examples are `for k in [1, n]` and `k in [1, n]`: nothing changes these lists. A set
     counts only if it consists of constants.
@@ -271,7 +271,8 @@ def _package(value: Any) -> str:
 class OpenModule:
     """A module as a kernel sees it: only what Numba could compile.
 
-    twin: returns the value that the kernel finds under a name, given the module's.
+    twin: returns the value that the kernel finds under a name, given the module's
+    value.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
 """Shapes of shared and local arrays, which Numba must know when it compiles.
 
-It knows what Python's compiler computes from numbers (`32 + 1`), names of integers and
-of tuples outside the kernel, their elements, and names inside the kernel for any of
+Numba knows what Python's compiler computes from numbers (`32 + 1`), names of integers
+and of tuples outside the kernel, their elements, and names inside the kernel for any of
 these. It does not compute with names: `N + 1` is refused. `tests/test_shapes.py`
 compares these rules with Numba's.
 """
@@ -83,7 +83,7 @@ class Names:
             self._note(node)
 
     def _note(self, node: ast.AST) -> None:
-        """Record the names that a node sets, with their values, or None if unknown."""
+        """Record the names that a node sets, each with its value or None if unknown."""
         match node:
             case ast.Assign(targets=targets, value=value):
                 for target in targets:

@@ -18,8 +18,8 @@ class Source:
     """The source of a function.
 
     Lines of its `definition` are counted from 1; in the learner's file, the first of
-    its `lines` is line `first`. `indent` is the number of columns removed from each. A
-    `lambda` becomes a definition with a `return`, or None if its source is unknown.
+    its `lines` is line `first`. `indent` is the number of columns removed from each.
+    The `definition` of a `lambda` has a `return`; it is None if the source is unknown.
     """
 
     definition: ast.FunctionDef | None

@@ -204,7 +204,7 @@ class GiveWay(ast.NodeTransformer):
         return node
 
     def _told(self, node: ast.Call) -> ast.expr | None:
-        """Return what the scheduler gets instead of a call; None to keep the call."""
+        """Return what the scheduler gets instead of a call, or None to keep it."""
         kind, args = getattr(node, "callee", None), node.args
         if not isinstance(kind, Named) or len(kind.path) != 2 or node.keywords:
             return None

@@ -1,4 +1,4 @@
-"""Arrays as a simulated kernel sees them: every index is checked, negative ones too.
+"""Arrays as a simulated kernel sees them: all indices are checked, even negative ones.
 
 A kernel never touches a NumPy array directly. It gets an `Array`, which looks like one
 but refuses an index that on a GPU would lead to some other place in memory.
@@ -59,7 +59,7 @@ class Memory:
     """The memory of a kernel's array, whatever part of it is viewed.
 
     `name` is the kernel's name for it, `space` the memory it is in: 'global', 'shared',
-    'local' or 'constant'. `site` is the call in the kernel that made it, None if the
+    'local' or 'constant'. `site` is the call in the kernel that made it, or None if the
     host did. A `loose` array might not begin on a boundary of 16 bytes; a shared one
     has an `alignment` in bytes, a multiple of 16.
     """
@@ -310,7 +310,7 @@ Said = tuple[str, str, str]  # the kind of a fault, what happened, and why it is
 
 
 def refused(x: Array, index: Any, verb: str) -> Said | None:
-    """Say what is wrong with an index: the arguments of a `Fault`, or None."""
+    """Return what is wrong with an index, as the arguments of a `Fault`, or None."""
     parts = index if isinstance(index, tuple) else (index,)
     shape = x._data.shape
     axes = len(shape)
@@ -342,7 +342,7 @@ def refused(x: Array, index: Any, verb: str) -> Said | None:
 
 
 def refused_store(x: Array) -> Said | None:
-    """Say what is wrong with any store to an array; None if stores are allowed."""
+    """Return what is wrong with any store to an array, or None if it is allowed."""
     return _constant(x._memory) if x._readonly else None
 
 
@@ -433,7 +433,7 @@ class Flat:
         self._array = array
 
     def _at(self, index: Any) -> Any:
-        """Convert a flat index to an index of the array, out of bounds if it is."""
+        """Convert a flat index to an index of the array; one out of bounds stays so."""
         shape = self._array.shape
         if len(shape) == 1 or not 0 <= index < self._array.size:
             return index if len(shape) == 1 else (index, *[0] * (len(shape) - 1))

@@ -35,7 +35,7 @@ def _operation(name: str, new: Callable[[Any, Any], Any]) -> Callable[..., Any]:
 
 
 class Atomic:
-    """`cuda.atomic`: each call reads, changes and writes in one step, without a break.
+    """`cuda.atomic`: each call reads, changes and writes in one uninterrupted step.
 
     Each call returns the old value. An operation before which other threads may run is
     a generator.
@@ -64,7 +64,7 @@ class Atomic:
         return old
 
     def _check(self, name: str, array: Any) -> None:
-        """Refuse an array for which Numba lacks this operation."""
+        """Refuse an array for which Numba lacks the operation `name`."""
         if not isinstance(array, Array):
             self._run.fault(
                 "type",

@@ -49,8 +49,9 @@ class Beside:
     ) -> None:
         """Record that the current thread reads (or writes) pieces of `x`.
 
-        Each piece is one access. begins: a copy to that memory starts. relaxed: it may
-        happen at the same time as other such accesses. atomic: it reads and writes.
+        Each piece is one access. begins: whether a copy to that memory starts. relaxed:
+        whether it may happen at the same time as other such accesses. atomic: whether
+        it reads and writes.
         """
 
     def ended(self, thread: Thread) -> None:
@@ -67,7 +68,7 @@ class Beside:
     ) -> Any:
         """Make a thread's registers part of a product, and return a handle.
 
-        reads: the product uses their contents. change: it changes them.
+        reads: whether the product uses their contents. change: whether it changes them.
         """
 
     def committed(self, thread: Thread, held: Iterable[Any]) -> None:
@@ -77,7 +78,7 @@ class Beside:
         """Record that `thread` has waited for the products with registers `held`."""
 
     def waited(self, thread: Thread, n: int) -> None:
-        """Record that `thread` has waited until all but its last n groups are done."""
+        """Record that `thread` has waited until at most its last `n` groups remain."""
 
     def together(self, warps: list[list[Thread]]) -> None:
         """Record that the lanes of each warp have executed an instruction as one."""

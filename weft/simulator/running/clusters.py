@@ -49,8 +49,8 @@ class Meeting:
     """The barrier of a cluster, where threads arrive and wait separately.
 
     passed: how many times it has been passed. came: the threads that have arrived
-    since, and what each passes on, None for nothing. known: what was passed on at the
-    last pass. sites: where warps arrived or waited, by block, warp, operation and turn.
+    since, and what each passes on, or None. known: what was passed on at the last pass.
+    sites: where warps arrived or waited, by block, warp, operation and turn.
     """
 
     number: int
@@ -135,7 +135,7 @@ class Clusters:
         self._run.acquired(meeting.known)
 
     def _refuse_second(self, call: str) -> None:
-        """Refuse to arrive again without a wait. Raises `Fault`."""
+        """Raise `Fault` if the current thread arrives again without a wait."""
         if self._run.current in self._arrived:
             self._run.fault(
                 "barrier",
@@ -319,7 +319,7 @@ class Clusters:
         return block
 
     def ranks(self, call: str, mask: int) -> list[int]:
-        """Return the blocks named by a mask; raise `Fault` for one beyond the cluster.
+        """Return the blocks named by a mask; raise `Fault` if one is out of range.
 
         PTX ISA, "cp.async.bulk.tensor": bit k of the mask stands for block k.
         """

@@ -98,7 +98,7 @@ class Local:
 
 
 def aligned(alignment: int | None) -> bool:
-    """Return whether this alignment puts an array on a boundary of 16 bytes."""
+    """Return whether `alignment` puts an array on a boundary of 16 bytes."""
     return bool(alignment) and int(alignment or 0) % 16 == 0
 
 

@@ -21,7 +21,10 @@ from weft.wording import joined, several
 
 
 def first(operation: Operation, lane: int, given: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Take a lane's first step in an operation; return its values. Raises TypeError."""
+    """Take a lane's first step in an operation; return its values.
+
+    Raises TypeError if `given` does not fit the operation.
+    """
     assert operation.first is not None
     try:
         values: tuple[Any, ...] = operation.first(lane, *given)
@@ -103,7 +106,7 @@ class Intrinsics:
         return self._copies[thread]
 
     def _clear(self, x: Any, index: Any, elements: int) -> None:
-        """Fill some elements of `x` with the poison of unwritten memory."""
+        """Fill `elements` elements of `x` with the poison of unwritten memory."""
         nothing = np.empty(1, x.dtype)
         poison(nothing, "shared")
         *row, col = index if isinstance(index, tuple) else (index,)

@@ -105,7 +105,7 @@ class Meetings:
     ) -> list[Thread]:
         """Give all threads of a block their replies, and return them, if they have met.
 
-        Returns none at a barrier of the cluster or the grid, where other blocks meet,
+        Returns [] at a barrier of the cluster or the grid, where other blocks meet,
         too.
         """
         if first.name in ("cluster", "grid"):

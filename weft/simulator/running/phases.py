@@ -104,7 +104,7 @@ class Phases:
         self._made: dict[Thread, list[Mbarrier]] = {}
 
     def init(self, bars: Any, i: Any, count: Any) -> None:
-        """Initialise an mbarrier at `bars[i]`."""
+        """Initialise an mbarrier at `bars[i]` for `count` arrivals."""
         _may_hold("mbarrier_init", bars)
         bars[i] = bars.dtype.type(0)  # a store, with which other uses may race
         cell, name = bars._data[int(i) : int(i) + 1], f"{bars._name}[{int(i)}]"
@@ -126,7 +126,7 @@ class Phases:
             bar.fenced = True
 
     def arrive(self, bars: Any, i: Any, nbytes: Any = 0) -> None:
-        """Arrive at an mbarrier with one thread, and announce `nbytes` bytes."""
+        """Arrive at `bars[i]` with one thread, and announce `nbytes` bytes."""
         call = "mbarrier_arrive_expect_tx" if nbytes else "mbarrier_arrive"
         self.arrive_at(call, self._bar(call, bars, i), nbytes)
 
@@ -208,7 +208,7 @@ class Phases:
         return self.fenced(call, self._bar(call, bars, s))
 
     def fenced(self, call: str, bar: Mbarrier) -> Mbarrier:
-        """Return an mbarrier for a copy; raise `Fault` if it is not fenced."""
+        """Return `bar` for a copy; raise `Fault` if it is not fenced."""
         if not bar.fenced:
             self._run.fault(
                 "mbarrier",

@@ -81,7 +81,7 @@ class Progress:
     # Counting
 
     def turned(self, thread: Thread) -> str:
-        """Count a turn of TURN iterations; say why no other should follow, or ''."""
+        """Count a turn of TURN iterations; return why no other should follow, or ''."""
         self.spent += TURN
         if thread.news != self._news:
             thread.news, thread.since = self._news, 0
@@ -96,14 +96,14 @@ class Progress:
     def polled(self) -> bool:
         """Record a re-read of an unchanged value; return whether others run now.
 
-        If the re-reading has gone on for long, they run only after the thread's whole
-        turn.
+        If the re-reading has gone on for long, the others run only after the thread's
+        whole turn.
         """
         self._polls += 1
         return not self._weary
 
     def too_long(self, thread: Thread, most: int) -> str:
-        """Say why a thread should not go on with its `for` loops; '' if it may."""
+        """Return why a thread should not continue its `for` loops, or '' if it may."""
         if thread.looped > most:
             return f"the loops of this thread add up to {thread.looped:,} iterations"
         return self._too_much(thread.looped)
@@ -166,7 +166,7 @@ class Progress:
 
 
 def in_vain(thread: Thread, how: str) -> str:
-    """Say that a thread repeats a loop. how: what no thread does, say "finishes"."""
+    """Say that a thread repeats a loop. how: what no thread does, e.g. "finishes"."""
     return (
         f"the loop has run {thread.steps:,} times in this thread, and no thread {how}"
     )

@@ -56,13 +56,13 @@ class Launched(Protocol):
         """Wait until the other threads have run."""
 
     def polled(self, where: Any, found: bytes) -> bool:
-        """Return whether the thread has to wait, because the value is unchanged."""
+        """Return whether the thread has to wait because the value is unchanged."""
 
     def try_later(self) -> bool:
         """Return whether the thread has to wait before its first swap or exchange."""
 
     def fenced(self, wide: bool) -> None:
-        """Record a fence of the current thread, for its block or (`wide`) for all."""
+        """Record a fence of the current thread for its block or, if `wide`, for all."""
 
     def phase(self, wait: Any) -> None:
         """Wait until the phase of an mbarrier in `wait`, a `PhaseWait`, is complete."""
@@ -91,11 +91,12 @@ class Launched(Protocol):
     def copying(self, bar: str, phase: int, announced: bool) -> Any:
         """Record that the copy just begun signals `bar`, and return a note.
 
-        phase: the completed phases. announced: whether the phase waits for bytes.
+        phase: the number of completed phases. announced: whether the phase waits for
+        bytes.
         """
 
     def copied(self, note: Any) -> None:
-        """Record that the copy with this note has arrived."""
+        """Record that the copy identified by `note` has arrived."""
 
     def elsewhere(self, block: Block) -> AbstractContextManager[Any]:
         """Treat shared memory in a `with` block as another block's in the cluster."""

@@ -61,7 +61,7 @@ def raised(where: Positions, error: BaseException, thread: Thread) -> Fault:
 
 
 def of_single(error: Single) -> tuple[str, str]:
-    """Say what a kernel passes to `min`, `max` or `sum`, and what it takes."""
+    """Say what a kernel passes to `min`, `max` or `sum`, and what these take."""
     what = f"`{error.text}`, which " if error.text else "something that "
     what += f"has {error.ndim} dimensions" if error.ndim else "is one number"
     message = f"`{error.name}` is given {what}"

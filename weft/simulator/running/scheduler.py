@@ -101,9 +101,9 @@ class Run:
     """A launch of `fn` over `grid` blocks of `block` threads.
 
     `dynamic_shared` is in bytes. `bind` prepares `fn` to run here, `execute` runs it to
-    its end; both raise `Fault`. `patience` and `most` bound its loops, see `Progress`.
-    With `backwards`, the last block is first, because nothing guarantees that block 0
-    is.
+    its end; both raise `Fault`. `patience` and `most` bound its loops; see `Progress`.
+    With `backwards`, the last block runs first, because nothing guarantees that block 0
+    does.
 
     A traced launch overrides `array`, `notes` and the methods that are called for
     events: `started`, `met`, `excused`, `fenced` and `specially`.
@@ -207,7 +207,7 @@ class Run:
     # What a trace needs
 
     def notes(self) -> dict[str, Any]:
-        """Return, by name, what a kernel takes notes with; see `noting_of`."""
+        """Return, by name, the tools a kernel takes notes with; see `noting_of`."""
         return {}
 
     def calling(self, block: Block) -> Bound:
@@ -215,7 +215,7 @@ class Run:
         return self.bound
 
     def lists(self, block: Block, which: Any) -> Iterable[Any]:
-        """Return, for each thread of `block`, what appends to its list `which`.
+        """Return, for each thread of `block`, the function to append to list `which`.
 
         NOTES as `which` means all of a thread's lists.
         """
@@ -286,7 +286,7 @@ class Run:
         return _NOTHING
 
     def name_of(self, site: tuple[CodeType, int], otherwise: str) -> str:
-        """Return the variable the call at `site` is assigned to, or `otherwise`."""
+        """Return the variable that the call at `site` sets, or `otherwise`."""
         if site not in self._names:
             code, lasti = site
             text = place(code, lasti, self.lines.get(code, {})).text
@@ -327,7 +327,7 @@ class Run:
     # Running
 
     def execute(self, args: tuple[Any, ...]) -> None:
-        """Run all blocks, one after another. Raises `Fault`."""
+        """Run all blocks, one after another. Raises `Fault` if the launch fails."""
         collecting = gc.isenabled()
         gc.disable()  # what threads hold is freed without it, and a collection is slow
         try:
@@ -504,12 +504,12 @@ class Run:
     # Waiting: these set what the thread waits for, and return; see `Launched`
 
     def barrier(self, name: str, frame: FrameType, value: bool = False) -> None:
-        """Wait until the whole block (or, by `name`, cluster or grid) is here."""
+        """Wait for all threads of the block or, by `name`, of the cluster or grid."""
         site = self.instruction((frame.f_code, frame.f_lasti))
         self.current.waiting = Barrier(name, value, site, self._path(frame.f_back))
 
     def _path(self, frame: FrameType | None) -> tuple[tuple[CodeType, int], ...]:
-        """Return the calls that led to a barrier in a device function, inner first."""
+        """Return the calls that led to a device function's barrier, innermost first."""
         path = []
         while frame is not None and frame.f_code is not _RESUMES:
             if frame.f_code in self.lines:
@@ -613,7 +613,7 @@ class Run:
         return self._counted(items, LONGEST_UNKNOWN)
 
     def _counted(self, items: Any, most: int) -> Iterator[Any]:
-        """Yield `items`, and count them. most: iterations allowed in `for` loops."""
+        """Yield and count `items`. most: the number of iterations allowed in `for`."""
         thread, count = self.current, 0
         try:
             for item in items:

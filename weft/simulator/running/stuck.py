@@ -25,7 +25,7 @@ MOST_RANGES = 4  # the most that a sentence names
 
 
 def deadlock(where: Positions, alive: list[Block], clusters: Clusters) -> Fault | None:
-    """Return a fault if a block can never go on, whatever other blocks do, or None."""
+    """Return the fault if a block can never go on, whatever others do, or None."""
     for block in sorted(alive, key=_behind):
         live = block.live
         stuck = [t for t in live if type(t.waiting) is tuple]
@@ -67,7 +67,7 @@ def _behind(block: Block) -> tuple[bool, int]:
 
 
 def at_a_barrier_of(thread: Thread, *scopes: str) -> bool:
-    """Return whether a thread waits at a barrier of the `scopes`: "cluster", "grid"."""
+    """Return whether a thread waits at a barrier of `scopes`: "cluster" or "grid"."""
     return isinstance(thread.waiting, Barrier) and thread.waiting.name in scopes
 
 

@@ -2,8 +2,8 @@
 
 PTX ISA, "cp.async.bulk.tensor": a load counts the bytes of the whole box at its
 mbarrier, even where it is filled with zeros; a store belongs to the bulk group of its
-thread. "cp.async.bulk.wait_group": with `.read` it waits until shared memory has been
-read, without it until the writes have been made.
+thread. "cp.async.bulk.wait_group": with `.read`, the wait lasts until shared memory has
+been read; without, until the writes have been made.
 
 Here, a load arrives, and a store reads and writes, as late as possible.
 
@@ -70,7 +70,7 @@ class TensorCopies:
     # Tensor maps
 
     def _boxes(self, call: str, tensor_map: Any, axes: int) -> tuple[Boxes, Any]:
-        """Return what a tensor map describes, and the matrix as a kernel's array."""
+        """Return the boxes of a tensor map, and its matrix as a kernel's array."""
         given = getattr(tensor_map, "_data", None)
         boxes = None if given is None else decoded(given)
         if boxes is None:
@@ -115,7 +115,7 @@ class TensorCopies:
         self._send(boxes, corner, window, start, tile, offset, bar)
 
     def load_multicast(self, call: str, tile: Any, i: Any, *given: Any) -> None:
-        """Start to load a box into several blocks. given: as for `load`, and the mask.
+        """Start to load a box into several blocks. given: as for `load`, then the mask.
 
         PTX ISA, "cp.async.bulk.tensor", `.multicast::cluster`: the box goes to the same
         place in each block, and its bytes count at the same mbarrier there.
@@ -171,7 +171,7 @@ class TensorCopies:
     def _place(self, call: str, tile: Any, i: Any, boxes: Boxes) -> tuple[Window, int]:
         """Return the window and the address of a box in shared memory.
 
-        Raises TypeError, Misaligned or `Fault` if a box cannot be there.
+        Raises TypeError, Misaligned or `Fault` if the box cannot be placed there.
         """
         if not is_shared(tile):
             raise TypeError(
@@ -201,7 +201,7 @@ class TensorCopies:
     # Stores
 
     def store(self, call: str, axes: int, tensor_map: Any, *given: Any) -> None:
-        """Start to store a box. given: its corner, the tile and an index."""
+        """Start to store a box. given: the box's corner, the tile, an index in it."""
         *at, tile, i = given
         boxes, x = self._boxes(call, tensor_map, axes)
         corner, run = _corner(call, boxes, at), self._run
@@ -234,7 +234,7 @@ class TensorCopies:
         """Wait for all groups of the current thread but the last `n`.
 
         stored: whether to wait until their boxes are in global memory, rather than only
-        read from shared memory.
+        until they have been read from shared memory.
         """
         thread = self._run.current
         groups = self._groups.get(thread, [])
@@ -310,7 +310,7 @@ def _name(x: Any) -> str:
 def _corner(call: str, boxes: Boxes, at: list[Any]) -> Corner:
     """Return the index of a box's first element, the outermost axis first.
 
-    at: the same index, column first. Raises Misaligned for a column that is not at a
+    at: the same index, column first. Raises Misaligned if the column is not at a
     multiple of 16 bytes.
     """
     corner = tuple(int(k) for k in reversed(at))
@@ -327,7 +327,7 @@ def _corner(call: str, boxes: Boxes, at: list[Any]) -> Corner:
 
 
 def _offset(one: Store) -> list[tuple[int, int]]:
-    """Return a store's box as an offset and a size, in bytes, in its window's array."""
+    """Return the offset and size in bytes of a store's box in its window's array."""
     return [(one.at - one.window.begins, one.boxes.nbytes)]
 
 

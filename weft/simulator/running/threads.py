@@ -36,7 +36,7 @@ Seat = tuple[Dim3, int, int, int]  # a thread's index, its number, lane and warp
 
 
 def seats(size: Dim3) -> list[Seat]:
-    """Return the seats of a block of this size, in order of thread number."""
+    """Return the seats of a block of this `size`, in order of thread number."""
     indices = product(range(size.z), range(size.y), range(size.x))
     return [
         (Dim3(x, y, z), number, number % WARP, number // WARP)

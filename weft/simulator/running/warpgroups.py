@@ -100,7 +100,7 @@ class Batch:
     """A group of products.
 
     keys: the arrays of each thread's sums, by address; held: the handles of each
-    thread's registers in the trace. readers: those of each warp. landed: how many
+    thread's registers in the trace; readers: each warp's readers; landed: how many
     threads have waited for the group.
     """
 
@@ -129,8 +129,8 @@ class Batch:
 class Warpgroup:
     """Four warps of a block, and their groups of products.
 
-    open: the group that is being made. commits: how many groups each thread has made;
-    landed: how many of them it has waited for.
+    open: the group that is being made; commits: how many groups each thread has made;
+    landed: how many of these groups it has waited for.
     """
 
     block: Block
@@ -171,7 +171,7 @@ class Warpgroups:
         self._fences[thread] = self._fences.get(thread, 0) + 1
 
     def commit(self) -> None:
-        """Make a group of the products since the last; only the first caller does."""
+        """Make a group of the products since the last group, at the first call."""
         thread = self._run.current
         group = self._group("wgmma_commit")
         group.commits[thread] = count = group.commits.get(thread, 0) + 1
@@ -184,7 +184,7 @@ class Warpgroups:
         )
 
     def _touch(self, batch: Batch, late: bool) -> None:
-        """Record what the products of a group read."""
+        """Record the shared memory that the products of a group read."""
         for reader in batch.all_readers():
             for tile, pieces in reader.pieces():
                 self._run.beside.touch(reader.one, tile, pieces, late=late)
@@ -350,7 +350,7 @@ class Warpgroups:
     def _operands(
         self, product: Product, warp: int
     ) -> list[tuple[Descriptor, Numbers]]:
-        """Return a warp's descriptors, each with the addresses that are read by it."""
+        """Return a warp's descriptors, each with the addresses to read."""
         given = product.of_warp(warp)
         right = described(given.right)
         if given.at is not None:
@@ -406,7 +406,7 @@ class Warpgroups:
     def _swizzle(
         self, reader: Any, window: Window, operand: Descriptor, addresses: Numbers
     ) -> None:
-        """Record a box that was loaded with another swizzle than it is read with."""
+        """Record an operand's box if it was loaded with a different swizzle."""
         first, last = _extent(addresses)
         other = window.other_swizzle(first, last, operand.swizzle)
         if other is not None:

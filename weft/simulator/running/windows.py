@@ -18,7 +18,7 @@ Bytes = np.ndarray[Any, Any]
 
 @dataclass
 class Loaded:
-    """A box that the TMA has loaded: its first and end address, and its swizzle."""
+    """A box that the TMA has loaded: its first and end addresses, and its swizzle."""
 
     start: int
     stop: int
@@ -29,8 +29,8 @@ class Loaded:
 class Window:
     """An array's memory: the address at which it begins, and its bytes.
 
-    tile: the array as a kernel sees it; begins: the address of that one's first
-    element.
+    tile: the array as a kernel sees it; begins: the address of the first element of
+    `tile`.
     """
 
     start: int
@@ -51,14 +51,14 @@ class Window:
         return found
 
     def load(self, start: int, stop: int, swizzle: int) -> None:
-        """Record that a box is loaded; it replaces those that it overlaps."""
+        """Record that a box is loaded; it replaces any boxes that it overlaps."""
         left = [
             each for each in self.loaded if each.stop <= start or stop <= each.start
         ]
         self.loaded = [*left, Loaded(start, stop, swizzle)]
 
     def other_swizzle(self, start: int, stop: int, swizzle: int) -> Loaded | None:
-        """Return a box at these addresses loaded in another swizzle, or None."""
+        """Return a box at these addresses loaded with another swizzle, or None."""
         for each in self.loaded:
             if each.start < stop and start < each.stop and each.swizzle != swizzle:
                 return each
@@ -96,7 +96,7 @@ def address_of(block: Block, tile: Any, index: Any) -> tuple[Window, int]:
 
 
 def holding(block: Block, start: int, stop: int) -> Window | None:
-    """Return the window that contains all bytes between two addresses, or None."""
+    """Return the window that contains all bytes from `start` to `stop`, or None."""
     known: list[Window] = block.windows
     for window in known:
         if window.start <= start and stop <= window.stop:

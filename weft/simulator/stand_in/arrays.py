@@ -83,7 +83,7 @@ class DeviceArray:
 
 
 def _alike(one: Any, other: Any) -> None:
-    """Raise TypeError or ValueError for arrays that differ in type or shape."""
+    """Raise TypeError or ValueError if two arrays differ in type or shape."""
     if one.dtype != other.dtype:
         raise TypeError(f"incompatible dtype: {one.dtype} vs. {other.dtype}")
     if one.squeeze().shape != other.squeeze().shape:

@@ -35,7 +35,7 @@ class CudaKernel:
         return host.Launcher(self, config)
 
     def configure(self, *config: Any) -> host.Launcher:
-        """Return a launcher with this grid, block, stream, bytes of shared memory."""
+        """Return a launcher. config: grid, block, stream, bytes of shared memory."""
         return host.Launcher(self, config)
 
     def __call__(self, *given: Any) -> Any:

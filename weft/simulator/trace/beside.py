@@ -2,7 +2,7 @@
 
 An operation of the TMA or of wgmma is a separate thread in the trace. It is ordered
 after what the thread that started it knew then. Its accesses are recorded when it
-begins, again after each barrier of the block, and when it is done, so that an access in
+begins, again after each barrier of the block, and when it is done, so an access in
 between collides with one of these. A wait orders the waiting thread after them.
 
 PTX ISA, "Async proxy", "Async Operations".

@@ -102,7 +102,7 @@ class View:
         return self.known is not None and self.known.covers(row, other)
 
     def awaits(self, row: int, other: "View") -> bool:
-        """Return whether, after a fence, it would see `row`, recorded under `other`."""
+        """Return whether a fence would make `row`, recorded under `other`, visible."""
         told = (self.pending or {}).values()
         return any(known.covers(row, other) for known in told)
 
@@ -201,7 +201,7 @@ class Clocks:
         return mine.with_(Known({}, lanes)).with_(view.known or NOTHING)
 
     def told(self, arrivals: Iterable[tuple[View, int]]) -> Known:
-        """Return what threads together pass on. arrivals: each one's view and row."""
+        """Return what threads pass on together. arrivals: each one's view and row."""
         blocks: dict[int, int] = {}
         threads: dict[int, int] = {}
         before: list[Known] = []
@@ -242,7 +242,7 @@ class Clocks:
         return self._renew(thread, known=before.with_(known) if before else known)
 
     def _share_fences(self, threads: list[Thread]) -> None:
-        """After a barrier, let each thread pass on what any of them knew at a fence."""
+        """Let each of `threads` pass on what any of them knew at a fence."""
         passed = merged(self._fenced[t] for t in threads if t in self._fenced)
         for thread in threads:
             self._fenced[thread] = passed or {}

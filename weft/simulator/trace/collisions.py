@@ -70,7 +70,7 @@ def in_use(trace: Trace) -> InUse | None:
 
 
 def _touching(trace: Trace, rows: Columns, held: Held) -> Columns:
-    """Return which of `rows` access registers in a way that their product forbids."""
+    """Return those of `rows` that access registers as their product forbids."""
     start = trace.address[rows]
     meets = (start < held.start + held.nbytes) & (held.start < start + trace.size[rows])
     if not held.change:

@@ -74,7 +74,7 @@ def pack(*keys: Columns) -> tuple[Columns | None, int]:
 
 
 def _range(key: Columns) -> tuple[int, int]:
-    """Return the lowest value of `key`, and how many bits the range above it needs."""
+    """Return the lowest value of `key`, and the number of bits that its range needs."""
     if not len(key):
         return 0, 0
     low = int(key.min())

@@ -151,7 +151,7 @@ def together(one: Line, other: Line) -> Line:
 
 
 class Instruction:
-    """The requests of one spot to one region: their `line`, the sectors `touched`."""
+    """A spot's requests to one region: their `line`, and the sectors `touched`."""
 
     def __init__(self, notes: Notes, number: int, region: int, shapes: Shapes) -> None:
         """Count the requests. number: the number of the spot."""
@@ -248,7 +248,7 @@ Touched = tuple[int, Lists, Lists | None]  # region, numbers, iterations
 def _by_region(
     notes: Notes, spot: Spot, lists: Lists, iterations: Lists | None
 ) -> Iterator[Touched]:
-    """Yield what a block touched at a spot, region by region."""
+    """Yield the elements that a block touched at a spot, region by region."""
     if spot.region != SEVERAL:
         yield spot.region, lists, iterations
         return

@@ -22,7 +22,7 @@ _SPACES = {"global": GLOBAL, "shared": SHARED, "local": LOCAL, "constant": GLOBA
 
 
 class Log:
-    """The log of accesses: each puts FIELDS integers into `entries`.
+    """The log of accesses: each access puts FIELDS integers into `entries`.
 
     These are the number of the access's place, shifted by OPERATION, plus the
     operation; the number of the array, see `number`; and two indices, or an offset in

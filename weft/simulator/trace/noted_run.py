@@ -282,7 +282,7 @@ class NotedRun(WatchedRun):
 
 
 def _appends(lists: Lists | None) -> Iterable[Any]:
-    """Return each list's method that appends; without lists, None for each thread."""
+    """Return each list's `append` method; without lists, None for each thread."""
     return repeat(None) if lists is None else [one.append for one in lists]
 
 

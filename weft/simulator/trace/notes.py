@@ -38,11 +38,11 @@ Lengths = list[int]  # the lengths of these
 class Region:
     """The piece of a memory space that an array occupies.
 
-    `first` is the address of its first byte, `size` its number of bytes, `type` the
-    name of its elements' type ('f32'; '' for a record), `shape` is () if the elements
-    are not contiguous. `fresh` memory held nothing before the launch. Shared memory has
-    the same addresses in each block, local memory in each thread. Regions overlap if
-    arrays share memory.
+    `first` is the address of its first byte; `size` is its number of bytes; `type` is
+    the name of its elements' type ('f32', or '' for a record); `shape` is () if the
+    elements are not contiguous. `fresh` memory held nothing before the launch. Shared
+    memory has the same addresses in each block, local memory in each thread. Regions
+    overlap if arrays share memory.
     """
 
     space: int
@@ -131,11 +131,11 @@ class Block:
 class Notes:
     """The notes of one launch.
 
-    `steps` has the step of each list, `blocks` the blocks that were noted, in the order
-    in which they began, out of `all_blocks`, including those that touched nothing.
-    `sums` has, for each place that computes with values that are in no array, the
-    number of floating-point operations done. `barriers`, `partial` and `excused` are as
-    in `Trace`.
+    `steps` has the step of each list; `blocks` has the blocks that were noted, in the
+    order in which they began, out of `all_blocks`, including those that touched
+    nothing. `sums` has, for each place that computes with values that are in no array,
+    the number of floating-point operations done. `barriers`, `partial` and `excused`
+    are as in `Trace`.
     """
 
     name: str
@@ -182,9 +182,9 @@ class Notes:
         return block.lists[spot.iterations] if spot.iterations >= 0 else None
 
     def region_at(self, space: int, address: int) -> int:
-        """Return the region that contains an address.
+        """Return the index of a region that contains an address.
 
-        If several do, it is one of them. Raises LookupError if none does.
+        Raises LookupError if no region does.
         """
         known = self._starts[space]
         if known is None:

@@ -109,7 +109,7 @@ class Memory:
         return any(r.first <= at < r.first + r.size for r in self.fresh_regions)
 
     def touched(self, block: Block, spot: Spot) -> dict[int, Source]:
-        """Return a map from the next barrier to the units a block touched at `spot`."""
+        """Return the units a block touched at `spot`, by the barrier that follows."""
         found = intervals(block, spot.list)
         step, code = self.notes.steps[spot.list], spot.code
         if step == 1 and spot.size == self.unit:
@@ -125,7 +125,7 @@ class Memory:
         return cut
 
     def timeline(self, block: Block) -> list[tuple[int, Interval]]:
-        """Return the numbers of a block's barriers, each with the accesses before."""
+        """Return a block's barriers by number, each with the accesses before it."""
         found: dict[int, Interval] = {}
         for spot in self.spots:
             for at, source in self.touched(block, spot).items():
@@ -133,7 +133,7 @@ class Memory:
         return sorted(found.items(), key=lambda each: each[0])
 
     def all_of(self, spots: Iterable[Spot]) -> list[Source]:
-        """Return what was touched at `spots` in the whole launch."""
+        """Return the units touched at `spots` in the whole launch."""
         return [
             source
             for spot in spots
@@ -143,7 +143,7 @@ class Memory:
 
 
 def intervals(block: Block, number: int) -> dict[int, Source]:
-    """Split a block's lists with this number at its barriers.
+    """Split a block's lists with this `number` at the block's barriers.
 
     Returns, by the barrier that follows, the entries of each thread that noted any.
     """
@@ -299,7 +299,7 @@ def early(
 def read_first(
     memory: Memory, block: Block, at: int, spot: Spot, missing: set[int]
 ) -> set[int]:
-    """Return which of `missing` some thread read at `spot` before it wrote them."""
+    """Return those of `missing` that a thread read at `spot` before writing them."""
     writers = [
         s for s in memory.fresh if spot.list in s.counts and s.operation == WRITE
     ]
@@ -324,7 +324,7 @@ def first_write(
     thread: int,
     missing: set[int],
 ) -> dict[int, int]:
-    """Return how many `reads` a thread had done as it first wrote each of `missing`."""
+    """Return how many `reads` a thread did before it first wrote each of `missing`."""
     lists, counts = block.lists[spot.list], block.lists[spot.counts[reads]]
     if lists is None or counts is None:
         return {}
@@ -513,7 +513,7 @@ def of_global(memory: Memory) -> Iterable[Suspect]:
 
 
 def join(together: Interval, block: int, interval: Interval) -> None:
-    """Add what a block's threads touched to what `block` touched, in `together`."""
+    """Add the elements that threads touched to those of their `block` in `together`."""
     for spot, source in interval.items():
         whole = together.setdefault(spot, {}).setdefault(block, [])
         whole.extend(chain.from_iterable(source.values()))
@@ -555,7 +555,7 @@ def of_local(memory: Memory) -> Iterable[Suspect]:
 
 
 def by_thread(memory: Memory, block: Block, lists: list[int]) -> list[list[Any]]:
-    """Return what each thread has noted in `lists`, and when it synchronised."""
+    """Return each thread's notes in `lists`, and its times of synchronisation."""
     some = [k for k in lists if block.lists[k] is not None]
     if not some:
         return []

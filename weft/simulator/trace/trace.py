@@ -20,7 +20,7 @@ Index = tuple[int, ...]
 
 @dataclass
 class Copied:
-    """A bulk copy: the mbarrier that counts its bytes, and that one's completed phases.
+    """A bulk copy: the mbarrier that counts its bytes, and its completed phases then.
 
     announced: whether bytes had been announced there. arrived: the row before which the
     copy arrived; None if it never has.
@@ -65,7 +65,7 @@ class Held:
 
 @dataclass
 class Mismatch:
-    """An operand read with another swizzle than its array was loaded with.
+    """An operand read with a different swizzle from that of its array's load.
 
     of: the array's name. one: the operation that reads it.
     """

@@ -214,7 +214,7 @@ class WatchedRun(Run):
     # Arithmetic
 
     def summing(self) -> dict[str, Any]:
-        """Return, by name, what counts arithmetic on values that are in no array."""
+        """Return, by name, the counters of arithmetic on values that no array holds."""
         flops = self._flops
 
         def sums(value: Any, site: int) -> Any:
@@ -240,7 +240,7 @@ class WatchedRun(Run):
 
 
 def sample(blocks: int, most: int = MOST_BLOCKS) -> frozenset[int]:
-    """Return which blocks of a grid to record: all, or `most` from all over it."""
+    """Return the blocks of a grid to record: all, or `most` from all over it."""
     if blocks <= most:
         return frozenset(range(blocks))
     edge = most // 4

@@ -207,7 +207,7 @@ class Accesses(Values):
         node: ast.AST,
         operation: int = WRITE,
     ) -> None:
-        """Store a number to an element and mark the element; if a WRITE, note it."""
+        """Store a number to an element and mark the element; note a WRITE."""
         verb = "write" if operation == WRITE else CHANGES
         self._remember(target, base, alias, indices, verb)
         row = self.of_array(base, alias, "v", target)
@@ -321,7 +321,7 @@ def attribute_of(of: ast.expr, what: str, node: ast.AST) -> ast.expr:
 
 
 def part_of(array: Any, what: str) -> Any:
-    """Return the property that `attribute_of` calls `what`, None if there is none."""
+    """Return the property that `attribute_of` calls `what`, or None."""
     if what in _ATTRIBUTES:
         return getattr(array, _ATTRIBUTES[what], None)
     strides, axis = getattr(array, _STRIDES[what[0]], ()), int(what[1:])

@@ -23,7 +23,7 @@ def kind(node: ast.AST) -> Kind:
 
 @dataclass(frozen=True)
 class Access:
-    """An access in translated code: the names of its array and indices, or numbers.
+    """An access in translated code: its array's name; its indices, as names or numbers.
 
     verb: what is done to the element, such as "read".
     """
@@ -125,10 +125,10 @@ class Given:
 class Made:
     """What a translated function needs in addition to its code.
 
-    `helpers` are the values of the names that arithmetic uses, `positions` the values
-    that threads know from the start, `aliases` the arrays that are indexed by name,
-    with their number of axes. `accesses` maps a place to what is accessed there.
-    `given` lists what a kernel gets before its arguments.
+    `helpers` are the values of the names that arithmetic uses; `positions` are the
+    values that threads know from the start; `aliases` are the arrays that are indexed
+    by name, with their number of axes. `accesses` maps a place to what is accessed
+    there. `given` lists what a kernel gets before its arguments.
     """
 
     helpers: dict[str, Any] = field(default_factory=dict)

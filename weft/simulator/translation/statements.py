@@ -477,7 +477,7 @@ class Statements(Expressions):
     def _iterating(self, around: Around, same: bool) -> Iterator[None]:
         """Treat what is translated within a `with` block as repeated by a loop.
 
-        same: whether all lanes that begin it execute equally many iterations.
+        same: whether all lanes that begin the loop execute equally many iterations.
         """
         before = self.around, self.in_step
         self.in_step = self.in_step and (self.around is None or same)
@@ -550,7 +550,7 @@ def put_first(definition: ast.FunctionDef, *names: str) -> None:
 
 
 def given_in(definition: ast.FunctionDef) -> set[str]:
-    """Return the names assigned in a function's body, or in one inside it."""
+    """Return the names assigned in a function's body, or in a function inside it."""
     found = [node for part in definition.body for node in nodes_of(part)]
     stored = [n.id for n in found if isinstance(n, ast.Name) and is_stored(n)]
     return {*stored, *(node.arg for node in found if isinstance(node, ast.arg))}
@@ -561,7 +561,7 @@ def is_stored(node: ast.Name) -> bool:
 
 
 def names_of(definition: ast.FunctionDef) -> tuple[set[str], set[str]]:
-    """Return the arguments of a function, and all names that it assigns."""
+    """Return a function's arguments, and these with all the names that it assigns."""
     arguments = {a.arg for a in nodes_of(definition.args) if isinstance(a, ast.arg)}
     stored = {
         n.id
@@ -573,7 +573,7 @@ def names_of(definition: ast.FunctionDef) -> tuple[set[str], set[str]]:
 
 
 def _own_arrays(definition: ast.FunctionDef) -> set[str]:
-    """Return the names that are only ever assigned a shared or local array."""
+    """Return the names that are assigned only once, a shared or local array."""
     given: dict[str, bool] = {}
     stored = [
         n.id

@@ -39,7 +39,7 @@ def either(*parts: ast.expr, where: ast.AST) -> ast.BoolOp:
 
 
 def named(text: str, value: ast.expr, where: ast.AST) -> ast.NamedExpr:
-    """Make `(name := value)`."""
+    """Make `(text := value)`."""
     return placed(ast.NamedExpr(ast.Name(text, ast.Store()), value), where)
 
 
@@ -57,7 +57,7 @@ def put(of: ast.expr, index: ast.expr, value: ast.expr, where: ast.AST) -> ast.A
 
 
 def placed(node: Node, where: ast.AST) -> Node:
-    """Give `node`, and any new children it has, the position of `where`."""
+    """Give `node` and any new children the position of `where`; return `node`."""
     for new in (node, *ast.iter_child_nodes(node)):
         if isinstance(new, (ast.expr, ast.stmt)) and not hasattr(new, "lineno"):
             ast.copy_location(new, where)

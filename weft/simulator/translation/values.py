@@ -28,7 +28,7 @@ class Values:
     def __init__(self, function: Body, own: set[str], kept: set[str]) -> None:
         """Prepare to translate a function.
 
-        own: the names that are only ever assigned a shared or local array. kept: the
+        own: the names to which only shared or local arrays are assigned. kept: the
         arguments that are never reassigned.
         """
         self.function, self.own, self.kept = function, own, kept
@@ -79,7 +79,7 @@ class Values:
         return self.pure("plain", node, made)
 
     def numpys(self, made: ast.expr, given: Kind, node: ast.AST) -> ast.expr:
-        """Convert a plain number, or a tuple of them, to NumPy's typed numbers."""
+        """Convert a plain number, or each in a tuple, to a number of NumPy's type."""
         if isinstance(given, Tup) and all_numbers(given.parts):
             found = tuple(part.number for part in given.parts)  # type: ignore[union-attr]
             what = f"numpys_{'_'.join(map(str, found))}"
@@ -130,7 +130,7 @@ class Values:
     def _spill(self, made: list[ast.expr], mark: int) -> None:
         """Assign expressions in `made` to names before the statements from `mark` on.
 
-        Only those that would otherwise be evaluated out of order.
+        Only expressions that would otherwise be evaluated out of order are assigned.
         """
         lifted = self.out[mark:]
         if not lifted:
@@ -306,7 +306,7 @@ class Values:
         return self._cast(node, self.finished(made, rounds, node), operation.result)
 
     def _compare(self, node: ast.Compare) -> ast.expr:
-        """Translate a comparison: each pair of a chain in its common type."""
+        """Translate a comparison, each pair of a chain in the pair's common type."""
         nodes = [node.left, *node.comparators]
         kinds = [kind(n) for n in nodes]
         if len(nodes) == 2:
@@ -332,7 +332,7 @@ class Values:
     def _evaluated_once(
         self, made: ast.expr, node: ast.AST
     ) -> tuple[ast.expr, ast.expr]:
-        """Return expressions that evaluate an operand once, and that use it again."""
+        """Return an expression that evaluates an operand, and one that reuses it."""
         if isinstance(made, (ast.Name, ast.Constant)):
             return made, made
         name = self.temporary()
@@ -345,7 +345,7 @@ class Values:
         kinds: list[Kind],
         node: ast.AST,
     ) -> ast.expr:
-        """Translate the comparison of two operands, which are already translated."""
+        """Translate the comparison of two operands that are already translated."""
         operation = _comparison(op, *kinds)
         if operation is not None:
             a, b = kinds
@@ -392,7 +392,7 @@ def all_numbers(kinds: Any) -> bool:
 
 
 def _comparison(op: ast.cmpop, a: Kind, b: Kind) -> Operation | None:
-    """Return how Numba compares two kinds; None if Python's comparison is the same."""
+    """Return how Numba compares two kinds, or None if it does so as Python does."""
     name = NAMES.get(type(op), "")
     if not isinstance(a, Num) or not isinstance(b, Num) or not name:
         return None
