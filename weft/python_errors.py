@@ -72,7 +72,7 @@ def advice(error: Exception, text: str, functions: frozenset[str]) -> str:
 
 
 def power(error: Exception) -> str:
-    """Say which operator raises to a power if `^` has failed, or ''.
+    """Return a hint that `**` is the power if `error` is a failure of `^`, else ''.
 
     >>> power(TypeError("unsupported operand type(s) for ^: 'float' and 'int'"))
     'In Python, `**` is the power and `^` is a bitwise exclusive or.'

@@ -90,7 +90,7 @@ def judge(room: Room, thing: Any, asked: Mapping[str, Any]) -> Verdict:
 
 
 def make(room: Room, thing: Any, asked: Mapping[str, Any]) -> Any:
-    """Make the exercise. Raises ValueError for an argument that its kind lacks."""
+    """Make the exercise. Raises ValueError for an argument that it does not take."""
     name = room.exercise.title(thing)
     known = {f.name for f in fields(room.exercise)} - {"written_by_learner"}
     known -= set(room.exercise.unused)

@@ -15,7 +15,7 @@ words = Verdicts(__file__)
 def before_others(trace: Trace) -> Verdict | None:
     """Return the verdict on a mistake that makes later findings meaningless, or None.
 
-    Such a mistake is the use of registers too early, or a different swizzle.
+    There are two such mistakes: registers used too early, and a swizzle that differs.
     """
     early = in_use(trace)
     if early is not None:

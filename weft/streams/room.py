@@ -139,8 +139,8 @@ class Run:
     def _results(self, back: Any) -> Array:
         """Return the function's result as its caller would read it.
 
-        Raises `Failed` if the result is still on the device or is no array, or if its
-        parameter is missing.
+        Raises `Failed` if the result is still on the device or is not an array, or if
+        the parameter that should hold it is missing.
         """
         result, name = self.exercise.result, self.name
         if result:

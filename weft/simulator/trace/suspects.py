@@ -450,7 +450,7 @@ def company(
 
 
 def of_shared(memory: Memory) -> Iterator[Suspect]:
-    """Yield the suspects in shared memory. Equal blocks are analysed once."""
+    """Yield the suspects in shared memory. Equal consecutive blocks count once."""
     lists = {spot.list for spot in memory.spots}
     lists = lists.union(*(spot.counts.values() for spot in memory.spots))
     last: object = None
