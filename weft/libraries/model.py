@@ -101,7 +101,7 @@ class Model:
     def known(self, what: str, kind: Any, number: int) -> Any:
         """Return the member of the enumeration `kind` with the value `number`.
 
-        Ends the call if there is none, because NVIDIA's library may have it.
+        If there is none, ends the call, because NVIDIA's library may know the number.
         """
         if number not in list(kind):
             others = [e for e in (cublas.ComputeType, CudaType) if number in list(e)]

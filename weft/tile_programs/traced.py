@@ -112,7 +112,7 @@ class Traced:
         self._arena.bytes[self._bytes(addresses.reshape(-1), raw.shape[1])] = raw
 
     def _note(self, operation: int, at: Access) -> tuple[Array, Call, Columns]:
-        """Record an access; return the mask of inside elements, the call, the cells."""
+        """Record an access; return the mask of those inside, the call and the cells."""
         arena = self._arena
         inside = np.asarray(at.inside)
         lanes = np.flatnonzero(inside)

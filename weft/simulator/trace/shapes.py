@@ -108,7 +108,7 @@ class Shapes:
 
 
 def _alike(iterations: Lists) -> bool:
-    """Return whether each lane's iterations are the first of the busiest lane's."""
+    """Return whether each lane's iterations are a prefix of the busiest lane's."""
     if iterations.count(iterations[0]) == len(iterations):
         return True
     most = max(iterations, key=len)
