@@ -13,7 +13,6 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from html import escape
 from pathlib import Path, PurePosixPath
 
@@ -28,6 +27,9 @@ RELEASE = re.compile(r"v(\d+)\.(\d+)\.(\d+)")
 LINE = re.compile(r'(<p class="weft-version">.*?)(</p>)', re.DOTALL)  # in the footer
 ARTICLE = re.compile(r'<article class="bd-article[^>]*>')
 HOME = PurePosixPath("index.html")
+NOTE = """
+<aside class="admonition note" style="padding-block: 0.6em"><p style="margin: 0">
+This is version {version}; there is <a href="{to}">a newer one</a>.</p></aside>"""
 
 
 def last_release(tags: list[str], own: str) -> str:
@@ -51,23 +53,11 @@ def join(newest: Path, older: Path, version: str) -> None:
     shutil.copytree(older, there)
     for page in new:
         to = address(page, PurePosixPath(version) / (page if page in old else HOME))
-        link = f' · <a href="{escape(to)}">version {escape(version)}</a>'
-        _edit(newest / page, lambda text, link=link: with_link(text, link))
+        add(newest / page, to, f"version {version}")
     for page in old:
-        same = page if page in new else HOME
-        to = address(PurePosixPath(version) / page, same)
-        link = f' · <a href="{escape(to)}">the newest version</a>'
-        note = (
-            f'\n<aside class="admonition note" style="padding-block: 0.6em">'
-            f'<p style="margin: 0">This is version {escape(version)}; there is '
-            f'<a href="{escape(to)}">a newer one</a>.</p></aside>'
-        )
-
-        def edited(text: str, link: str = link, note: str = note) -> str:
-            text = ARTICLE.sub(lambda found: found[0] + note, text, count=1)
-            return with_link(text, link)
-
-        _edit(there / page, edited)
+        to = address(PurePosixPath(version) / page, page if page in new else HOME)
+        note = NOTE.format(version=escape(version), to=escape(to))
+        add(there / page, to, "the newest version", note)
 
 
 def pages(book: Path) -> set[PurePosixPath]:
@@ -84,19 +74,21 @@ def address(start: PurePosixPath, to: PurePosixPath) -> str:
     return os.path.relpath(to, start.parent).replace(os.sep, "/")
 
 
-def with_link(text: str, link: str) -> str:
-    """Return a page with a link at the end of its line on the version."""
-    return LINE.sub(lambda found: f"{found[1]}{link}{found[2]}", text, count=1)
-
-
-def _edit(path: Path, edited: Callable[[str], str]) -> None:
-    path.write_text(edited(path.read_text(encoding="utf-8")), encoding="utf-8")
+def add(path: Path, to: str, what: str, note: str = "") -> None:
+    """Add a link to a page's line on its version, and `note` above its text."""
+    text = path.read_text(encoding="utf-8")
+    link = f' · <a href="{escape(to)}">{escape(what)}</a>'
+    text = LINE.sub(lambda found: f"{found[1]}{link}{found[2]}", text, count=1)
+    text = ARTICLE.sub(lambda found: found[0] + note, text, count=1)
+    path.write_text(text, encoding="utf-8")
 
 
 def built(tag: str) -> Path:
     """Build the book of a release in a folder of its own; return its pages."""
     _git("worktree", "prune")
-    if not OLDER.exists():
+    if OLDER.exists():
+        _git("-C", str(OLDER), "checkout", "--detach", tag)
+    else:
         _git("worktree", "add", "--detach", str(OLDER), tag)
     subprocess.run(["make", "book"], cwd=OLDER, check=True)
     return OLDER / "_build" / "html"
@@ -117,6 +109,8 @@ def main() -> None:
     if not tag:
         print("There is no earlier release.")
         return
+    if (newest / tag[1:]).exists():
+        sys.exit(f"{newest} has {tag[1:]} already; first, `make book ARGS=--all`")
     join(newest, built(tag), tag[1:])
     print(f"{tag[1:]} is in {newest / tag[1:]}")
 
