@@ -228,11 +228,11 @@ def write_exercise(exercise: Data, folder: Path) -> None:
 
 def zip_modules(modules: list[str], target: Path) -> None:
     """Zip modules and their tables, always to the same bytes."""
-    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as packed:
+    with zipfile.ZipFile(target, "w") as packed:
         for name, path in sorted(set(files_of(modules))):
             about = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
             about.compress_type = zipfile.ZIP_DEFLATED
-            packed.writestr(about, path.read_bytes())
+            packed.writestr(about, path.read_bytes(), compresslevel=9)
 
 
 def files_of(modules: list[str]) -> Iterator[tuple[str, Path]]:
