@@ -93,11 +93,12 @@ def refuse(
     definition: its source, with lines counted from 1. first: the line of the file where
     it begins.
     """
-    local = {_stored(n) for n in nodes_of(definition)}
+    nodes = nodes_of(definition)
+    local = {_stored(n) for n in nodes}
     local |= {a.arg for a in nodes_of(definition.args) if isinstance(a, ast.arg)}
-    fine = {id(n) for n in nodes_of(definition) for n in _constant_lists(n)}
+    fine = {id(n) for n in nodes for n in _constant_lists(n)}
     # A call with a tuple, `store4(out, i, *four)`, is compiled.
-    calls = [n for n in nodes_of(definition) if isinstance(n, ast.Call)]
+    calls = [n for n in nodes if isinstance(n, ast.Call)]
     fine |= {id(a) for n in calls for a in n.args if isinstance(a, ast.Starred)}
     words: list[tuple[Any, str, str]] = [
         (n, *_STATEMENTS[type(n)])
@@ -107,12 +108,12 @@ def refuse(
     ]
     words += [
         (n, f"`{ast.unparse(n)}` cannot be used in a kernel", "There is no such thing.")
-        for n in nodes_of(definition)
+        for n in nodes
         if isinstance(n, ast.Attribute) and n.attr.startswith("_")
     ]
     words += [
         (n, "a kernel cannot make strings", _SIZES)
-        for n in nodes_of(definition)
+        for n in nodes
         if isinstance(n, ast.Attribute) and n.attr in ("format", "format_map")
     ]
     words += [
@@ -126,7 +127,7 @@ def refuse(
             f"the kernel changes `{ast.unparse(n)}`",
             "It is outside the kernel, and a constant to it.",
         )
-        for n in nodes_of(definition)
+        for n in nodes
         if isinstance(n, ast.Attribute)
         and isinstance(n.ctx, ast.Store)
         and isinstance(n.value, ast.Name)
