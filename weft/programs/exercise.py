@@ -21,9 +21,9 @@ class ProgramExercise(KernelExercise):
 
     words: the language's table of verdicts. stores: a pattern for the call that stores.
     spare: a note on a load that reads more than the array contains. where: the place in
-    which the program is run, for a fact. options: the names that a launch takes besides
-    parameters. gets_size: whether a program gets the size unless `arguments` says
-    otherwise.
+    which the program is run, for a fact. options: the names, other than parameters,
+    that a launch takes. gets_size: whether a program gets the size unless `arguments`
+    says otherwise.
 
     inputs: `(rng, *size)` → NumPy arrays and numbers. Arrays become tensors; gaps
         between a view's rows are kept.
