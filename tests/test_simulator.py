@@ -764,3 +764,52 @@ def test_what_a_launch_does_is_counted() -> None:
     with effort.counted() as done:
         record(kernel, (2, 32), (x,))
     assert done == plain | {"accesses": 64 * 4 * 2}
+
+
+def test_an_outer_loop_counts_the_iterations_of_inner_ones() -> None:
+    """But only where an iteration of the outer loop runs all of them."""
+
+    @cuda.jit
+    def whole(x):
+        for _ in range(x.shape[0]):
+            for _ in range(2):
+                for k in range(1, 7, 2):
+                    x[k] += 1
+            for k in range(4):
+                x[k] += 1
+
+    @cuda.jit
+    def cut_short(x):
+        for i in range(x.shape[0]):
+            for k in range(4):
+                if k > i:
+                    break
+                x[k] += 1
+
+    @cuda.jit
+    def sometimes(x):
+        for i in range(x.shape[0]):
+            if i == 0:
+                for k in range(4):
+                    x[k] += 1
+
+    for kernel, count in (
+        (whole, 8 * (1 + 2 + 6 + 4)),
+        (cut_short, 40),
+        (sometimes, 12),
+    ):
+        with effort.counted() as done:
+            simulate(kernel, (1, 1), (np.zeros(8, np.float32),))
+        assert done["iterations"] == count, kernel
+
+
+def test_a_loop_without_end_inside_another_is_stopped() -> None:
+    @cuda.jit
+    def kernel(x):
+        for _ in range(1000):
+            for _ in range(1000):
+                for k in range(1000):
+                    x[k % 8] += 1
+
+    with pytest.raises(Fault, match="add up to"):
+        simulate(kernel, (1, 1), (np.zeros(8, np.float32),))

@@ -2,9 +2,13 @@
 
 `while test` becomes `while (step() or (yield)) and test`: at the end of its turn the
 thread lets others run. `for x in y` becomes `for x in loop(y)`, and `sum(y)` and other
-consumers of an iterable get `loop(y)` too. A loop with a barrier in it, or with a call
-of a function that has one, begins with `rounds[3] += 1`, where 3 is the number of the
-loop: threads meet at a barrier only in the same iteration of the loop.
+consumers of an iterable get `loop(y)` too. If each iteration runs an inner loop over
+`range(16)`, the outer loop counts for both: it becomes `loop(y, 17)`, and the inner one
+stays as it is, because most kernels spend their time in such loops.
+
+A loop with a barrier in it, or with a call of a function that has one, begins with
+`rounds[3] += 1`, where 3 is the number of the loop: threads meet at a barrier only in
+the same iteration of the loop.
 """
 
 import ast
@@ -24,6 +28,7 @@ _BARRIERS = frozenset(
     ["syncthreads", "syncthreads_count", "syncthreads_and", "syncthreads_or", "sync"]
 )
 _CONSUMERS = frozenset(["sum", "min", "max"])  # these use a whole iterable
+_SHORT = 1024  # inner iterations that an iteration of the outer loop may count
 
 
 @dataclass(frozen=True)
@@ -107,7 +112,7 @@ def _has_barrier(value: Any, seen: set[FunctionType]) -> bool:
 
 
 class CountSteps(ast.NodeTransformer):
-    """Inserts the counting of iterations into loops."""
+    """Inserts code that counts iterations into loops."""
 
     _counts = False
 
@@ -122,7 +127,10 @@ class CountSteps(ast.NodeTransformer):
 
     def visit_For(self, node: ast.For) -> ast.AST:
         self.generic_visit(node)
-        node.iter = syntax.call(LOOP, [node.iter], node.iter)
+        given, each = [node.iter], 1 if _leaves(node) else 1 + _spared(node)
+        if each > 1:
+            given.append(syntax.constant(each, node.iter))
+        node.iter = syntax.call(LOOP, given, node.iter)
         self._count_rounds(node)
         return node
 
@@ -152,3 +160,39 @@ class CountSteps(ast.NodeTransformer):
             ):
                 node.args = [syntax.call(LOOP, [items], items)]
         return node
+
+
+def _leaves(loop: ast.For) -> bool:
+    """Return whether an iteration of a loop, or of one in it, may end early."""
+    early = ast.Break, ast.Continue, ast.Return
+    return any(isinstance(node, early) for node in nodes_of(loop))
+
+
+def _spared(loop: ast.For) -> int:
+    """Take the counting out of short inner loops whose lengths are written out.
+
+    Returns how many iterations they add to each iteration of `loop`.
+    """
+    total = 0
+    for node in loop.body:
+        match node:
+            case ast.For(
+                iter=ast.Call(func=ast.Name(id=name), args=[items, *each]), orelse=[]
+            ) if name == LOOP:
+                inner = ast.literal_eval(each[0]) if each else 1
+                more = _length(items) * inner
+                if 0 < more <= _SHORT - total:
+                    node.iter = items
+                    total += more
+    return total
+
+
+def _length(items: ast.expr) -> int:
+    """Return the length of a `range` of literal numbers; 0 for anything else."""
+    match items:
+        case ast.Call(func=ast.Name(id="range"), args=args, keywords=[]):
+            try:
+                return len(range(*map(ast.literal_eval, args)))
+            except (ValueError, TypeError):
+                return 0
+    return 0

@@ -68,7 +68,7 @@ from weft.simulator.translation.made import CELL, SHARED
 from weft.simulator.translation.notes import Noting
 from weft.tracebacks import deliberate
 
-MOST_SPARED = 16  # times that nothing changes before a loop begins again
+MOST_SPARED = 16  # calls of `_condemn` after which the thread fails anywhere
 ENDLESS = "What should end the loop, and does that happen in every thread?"
 TOO_MUCH = (
     "more work than a check does",
@@ -201,13 +201,13 @@ class Run:
         poison(data, space)
 
     def specially(self, access: Special) -> AbstractContextManager[Any]:
-        """Mark accesses in a `with` block as `access` says, not as plain ones."""
+        """Treat accesses in a `with` statement as `access` describes them."""
         return _NOTHING
 
     # What a trace needs
 
     def notes(self) -> dict[str, Any]:
-        """Return, by name, the tools a kernel takes notes with; see `noting_of`."""
+        """Return, by name, the functions and counters for a kernel's notes."""
         return {}
 
     def calling(self, block: Block) -> Bound:
@@ -215,9 +215,9 @@ class Run:
         return self.bound
 
     def lists(self, block: Block, which: Any) -> Iterable[Any]:
-        """Return, for each thread of `block`, the function to append to list `which`.
+        """Return, for each thread of `block`, the function that appends to a list.
 
-        NOTES as `which` means all of a thread's lists.
+        which: the list's number, or NOTES for a tuple of the functions of all lists.
         """
         raise NotImplementedError
 
@@ -269,20 +269,23 @@ class Run:
         """Order the current thread after `known`, which others have `released`."""
 
     def past(self, bar: str, phase: int) -> None:
-        """Record that the current thread has passed a wait, after `phase` phases."""
+        """Record that the current thread has waited at the mbarrier `bar`.
+
+        phase: how many phases of the mbarrier are complete.
+        """
 
     def copying(self, bar: str, phase: int, announced: bool) -> Any:
-        """Record that the copy just begun signals `bar`, and return a note.
+        """Record that the copy just begun signals `bar`; return a note for `copied`.
 
         phase: the number of completed phases. announced: whether the phase waits for
         bytes.
         """
 
     def copied(self, note: Any) -> None:
-        """Record that the copy with this note has arrived."""
+        """Record that the copy identified by `note` has arrived."""
 
     def elsewhere(self, block: Block) -> AbstractContextManager[Any]:
-        """Treat shared memory in a `with` block as `block`'s, in the same cluster."""
+        """Treat shared memory in a `with` statement as that of `block`."""
         return _NOTHING
 
     def name_of(self, site: tuple[CodeType, int], otherwise: str) -> str:
@@ -311,9 +314,10 @@ class Run:
         return self._starts[key]
 
     def declaration(self, site: tuple[CodeType, int]) -> tuple[CodeType, int]:
-        """Return one site for a shared array in all forms of a device function.
+        """Return the site of the same shared array in its function's first form.
 
-        Forms that are one function to Numba share their array; see `Bound`.
+        Forms that are one function to Numba share their arrays; see `Bound`. Returns
+        `site` itself if the first form has no such place.
         """
         if site not in self._declared:
             code, lasti = site
@@ -490,7 +494,10 @@ class Run:
             self._resume(ready)
 
     def _condemn(self, thread: Thread, how: str) -> None:
-        """Make `thread`, which repeats itself, fail when its loop begins again."""
+        """Make `thread`, which repeats itself, fail when its loop begins again.
+
+        Raises `Fault` if the loop has not begun again after many more calls.
+        """
         if self._condemned is None:
             self._condemned = thread, in_vain(thread, how)
             thread.steps |= TURN - 1
@@ -561,10 +568,10 @@ class Run:
         return first
 
     def _follow(self, result: Any) -> Waiting:
-        """Return `result`, of a call of an unknown function, as a generator to follow.
+        """Return a generator that completes a call of an unknown function.
 
-        `result` is the generator of a function that waits, or the value of another
-        function, which may have set what the thread waits for.
+        `result` is what the call returned: the generator of a function that waits, or
+        the value of another function, which may have set what the thread waits for.
         """
         return result if type(result) is GeneratorType else self._replied(result)
 
@@ -592,8 +599,8 @@ class Run:
         thread.waiting, thread.reply = PAUSE, True
         return False
 
-    def _loop(self, items: Any) -> Any:
-        """Return a loop's iterable, whose iterations are counted."""
+    def _loop(self, items: Any, each: int = 1) -> Any:
+        """Return a loop's iterable, whose iterations are counted as `each`."""
         kind = type(items)
         if kind is range or kind is tuple:
             try:
@@ -602,29 +609,29 @@ class Run:
                 count = LONGEST_LOOP + 1
             if count <= CHUNK:
                 thread = self.current
-                count = thread.looped = thread.looped + count
+                count = thread.looped = thread.looped + count * each
                 if count > LONGEST_LOOP:
                     self._too_long(LONGEST_LOOP)
                 return items
             if count <= LONGEST_LOOP:
-                return self._counted(items, LONGEST_LOOP)
+                return self._counted(items, LONGEST_LOOP, each)
         elif isinstance(items, Array):
             return items
-        return self._counted(items, LONGEST_UNKNOWN)
+        return self._counted(items, LONGEST_UNKNOWN, each)
 
-    def _counted(self, items: Any, most: int) -> Iterator[Any]:
-        """Yield and count `items`. most: the number of iterations allowed in `for`."""
+    def _counted(self, items: Any, most: int, each: int) -> Iterator[Any]:
+        """Yield `items`, each counted as `each` iterations, of which `most` may run."""
         thread, count = self.current, 0
         try:
             for item in items:
                 count += 1
                 if count == CHUNK:
                     count = 0
-                    thread.looped += CHUNK
+                    thread.looped += CHUNK * each
                     self._too_long(most)
                 yield item
         finally:
-            thread.looped += count
+            thread.looped += count * each
 
     def _rounds_of(self) -> dict[int, int]:
         """Return the current thread's number of iterations of each loop with a barrier.
