@@ -57,7 +57,7 @@ __all__ = [
 
 
 def _import_first() -> str:
-    """Say what to do when Numba was imported before this package."""
+    """Return advice on how to import this package before Numba."""
     # Notebooks run by pytest have this variable too, so look for pytest itself as well.
     if "PYTEST_VERSION" in os.environ and "_pytest" in sys.modules:
         return "Put `import weft` at the top of conftest.py, before any other import."

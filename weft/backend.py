@@ -1,10 +1,10 @@
-"""The only module that depends on the internals of Numba's compiler and drivers.
+"""Access to the internals of Numba's compiler, its drivers and its simulator.
 
 The rest of the package uses what Numba documents, such as `cuda.jit`, `cuda.to_device`
 and `cuda.compile_ptx`. What it needs beyond that is here, behind plain functions, or in
 `weft.meaning`, which says what Numba's objects are. Only these two modules depend on
-Numba's version and compiler. This one works with numba-cuda 0.22.2 to 0.30.4, with and
-without its simulator, and does not import Numba.
+Numba's version and compiler. This module works with numba-cuda 0.22.2 to 0.30.4, with
+and without its simulator, and does not import Numba.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -122,7 +122,7 @@ def replace_simulator(
 
 
 def simulators_jit(options: Collection[str]) -> Callable[..., Any]:
-    """Return a `cuda.jit` that passes only `options` to the one of Numba's simulator.
+    """Return a `cuda.jit` that passes only `options` on to Numba's simulator.
 
     The other options are accepted; those that concern launches are kept for
     `meaning.options_of`.
@@ -130,7 +130,7 @@ def simulators_jit(options: Collection[str]) -> Callable[..., Any]:
     stock = import_module("numba.cuda.simulator.api").jit
 
     def jit(func_or_sig: Any = None, **given: Any) -> Any:
-        """Call Numba's own `jit`; accept the options that only a compiler needs."""
+        """Call Numba's own `jit` without the options that only a compiler needs."""
         told = meaning.told(func_or_sig, given, meaning.NUMBA.is_signature)
 
         def noted(kernel: Any) -> Any:
@@ -190,7 +190,7 @@ def pretend_device(capability: tuple[int, int]) -> SimpleNamespace:
 def target_capability() -> tuple[int, int] | None:
     """Return the compute capability of the compilation in progress, or None.
 
-    Versions of Numba before 0.22 keep it in another module.
+    Versions of numba-cuda before 0.22 keep it in another module.
     """
     for module in ("numba.cuda.core.targetconfig", "numba.core.targetconfig"):
         try:

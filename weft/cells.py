@@ -2,7 +2,7 @@
 
 import ast
 
-CHECKS = ("check", "streams.check")  # calls that the last line of a checking cell makes
+CHECKS = ("check", "streams.check")  # functions that check an exercise
 
 
 def parse(source: str) -> ast.Module | None:

@@ -1,4 +1,4 @@
-"""The chapters of the course: where the files of each are, and its modules.
+"""The chapters of the course: where their files are, and their modules.
 
 `chapters/NN_topic/` has the exercises of a chapter (`lesson.toml`), and modules that
 its lab imports: `checks`, `measure`, `kernels`. A checkout has this folder beside the
@@ -36,7 +36,7 @@ def plain(module: str) -> str:
 
 
 def origin(file: str) -> str:
-    """Say where a line outside the learner's cell is: in a module, or in another cell.
+    """Describe where a line outside the learner's cell is: a module or another cell.
 
     >>> origin(str(folder() / "24_attention" / "kernels.py")), origin("<cell>")
     ("in the chapter's `kernels.py`", 'of another cell')

@@ -1,4 +1,4 @@
-"""Python functions: their code, the globals they use or get, and syntax trees."""
+"""Copy Python functions, find the globals they use, and walk syntax trees."""
 
 import ast
 import dis

@@ -57,7 +57,7 @@ class Line:
         self._id = ""
 
     def begin(self, info: Any) -> None:
-        """Prepare for the cell that begins to run."""
+        """Start the thread that shows the line if the cell runs for long."""
         self._ended, self._id = threading.Event(), ""
         self._cell, self._begun = info.raw_cell or "", time.monotonic()
         _counts.clear()

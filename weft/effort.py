@@ -1,4 +1,4 @@
-"""Count the work that this process has done: the same on every machine.
+"""Count the work that this process has done, which is the same on every machine.
 
 The simulator counts launches, threads, turns (in each, a thread runs until it waits or
 ends), loop iterations and recorded accesses. A check also counts the lines that a
@@ -26,7 +26,7 @@ def counted() -> Iterator[Counter[str]]:
 
 MOST_ITERATIONS = 30_000_000  # iterations of all loops in all launches of one check
 
-_begun: list[int] = []  # what had been done when each check in progress began
+_begun: list[int] = []  # iterations done before each check in progress
 
 
 @contextmanager
@@ -40,5 +40,5 @@ def of_one_check() -> Iterator[None]:
 
 
 def iterations() -> int | None:
-    """Return the number of iterations in the check's finished launches, or None."""
+    """Return the iterations of the check's finished launches; None outside a check."""
     return done["iterations"] - _begun[0] if _begun else None

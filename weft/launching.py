@@ -45,7 +45,7 @@ def prepare(kernel: Any, cluster: int = 1, early: bool = False) -> Launch:
     capability 9.0). The kernel calls `griddep_wait` before it accesses global memory
     that earlier kernels have written or read.
 
-    Raises LearnerError for a kernel without a signature, or with one that does not fit.
+    Raises LearnerError unless the kernel has exactly one signature, and it fits.
     """
     types = signature_of(kernel)
     if meaning.simulating():

@@ -26,17 +26,17 @@ def book(page: str) -> str:
 
 
 def lab(stem: str) -> str:
-    """Return the address of a lab's notebook if that is here, or else of its page."""
+    """Return the address of a lab's notebook if it can be opened, else of its page."""
     return _notebook("labs", stem)
 
 
 def solution(stem: str) -> str:
-    """Return the address of a solution's notebook if that is here, else of its page."""
+    """Return the address of a solution's notebook if there is one, else of its page."""
     return _notebook("solutions", stem)
 
 
 def solution_place(stem: str) -> str:
-    """Say where a lab's solution is: in a file, or on a page of the book."""
+    """Return where to find a lab's solution: a file, or a page of the book."""
     copy = store.root()
     if copy is not None and not (copy / "solutions" / f"{stem}.ipynb").is_file():
         return f"the book, {PUBLIC}/solutions/{stem}.html"

@@ -73,7 +73,8 @@ def installed(package: str = "numba") -> bool:
 def simulating() -> bool:
     """Return whether Numba compiles no kernels for a GPU in this process.
 
-    That is so if Numba is its simulator, will be once imported, or is not installed.
+    That is so if Numba runs as a simulator, will do so once it is imported, or is not
+    installed.
     """
     numba = loaded()
     if numba is not None:
@@ -95,7 +96,7 @@ def python_function(value: Any) -> FunctionType | None:
 
 
 def is_kernel(value: Any) -> bool:
-    """Return whether `@cuda.jit` made a value, a kernel or a device function."""
+    """Return whether `@cuda.jit` made `value`: a kernel or a device function."""
     kind = type(value)
     named = f"{kind.__module__}.{kind.__name__}".lower()
     return python_function(value) is not None and "cuda" in named
@@ -116,7 +117,7 @@ def uses_fastmath(kernel: Any) -> bool:
 
 
 def _options(kernel: Any) -> Mapping[str, Any]:
-    """Return the options given to `@cuda.jit`, or none in a simulator."""
+    """Return the options given to `@cuda.jit`, or {} in a simulator."""
     return getattr(kernel, "targetoptions", None) or {}
 
 
@@ -193,7 +194,7 @@ class Typing(Protocol):
 class _Compiler:
     """The typing of a package with a compiler; fields are names of its modules.
 
-    sigutils: where that module may be; the places in newer versions first.
+    sigutils: the names that this module has had, the newest first.
     """
 
     sigutils: tuple[str, ...]
@@ -380,6 +381,7 @@ def without_hint(arg: Any) -> Any:
 def transferred(arg: Any, back: list[Callable[[], Any]]) -> Any:
     """Return the array that a simulator gets for a `cuda.In`, `Out` or `InOut`.
 
-    back: receives functions to call after the launch. Other arguments are unchanged.
+    Returns other arguments unchanged. back: receives functions to call after the
+    launch.
     """
     return arg.to_device(back) if is_hint(arg) else arg

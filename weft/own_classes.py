@@ -1,4 +1,4 @@
-"""Classes of the learner's that Numba compiles: enums, named tuples, exceptions.
+"""The learner's classes that Numba compiles: enums, named tuples, exceptions.
 
 Another process cannot import these classes, so their definitions are recorded, and
 rebuilt there. Only members, fields and bases are kept, not methods.
@@ -40,7 +40,10 @@ def can_be_written(kind: Any) -> bool:
 
 @cache
 def acts_as_a_value(kind: type) -> bool:
-    """Return whether instances of a class act as numbers, strings or tuples."""
+    """Return whether Numba takes instances of a class for plain values.
+
+    These are enums, named tuples, exceptions, and kinds of numbers and strings.
+    """
     values = (int, float, complex, str, bytes)
     return can_be_written(kind) or issubclass(kind, values)
 

@@ -17,7 +17,7 @@ FUNCTION = re.compile(r"'(method|function|builtin_function_or_method)'")
 
 
 def advice(error: Exception, text: str, functions: frozenset[str]) -> str:
-    """Say what to look at on the line `text`; '' if there is no advice.
+    """Return advice on an error in the line `text`, or '' if there is none.
 
     functions: the names of `cuda`'s functions in a kernel.
 
@@ -72,7 +72,7 @@ def advice(error: Exception, text: str, functions: frozenset[str]) -> str:
 
 
 def power(error: Exception) -> str:
-    """Return a hint that `**` is the power if `error` is a failure of `^`, else ''.
+    """Return a hint to use `**` if `error` is a failure of `^`, or else ''.
 
     >>> power(TypeError("unsupported operand type(s) for ^: 'float' and 'int'"))
     'In Python, `**` is the power and `^` is a bitwise exclusive or.'
@@ -96,7 +96,7 @@ def in_plain_words(error: BaseException) -> str:
 
 
 def comparison(text: str) -> str:
-    """Say that a line such as `out[i] == a[i]` stores nothing; '' for other lines.
+    """Return a hint on a line such as `out[i] == a[i]`; '' for other lines.
 
     >>> comparison("out[i] == a[i]"), comparison("x = out[i] == a[i]")
     ('`==` compares; `=` stores.', '')
@@ -132,7 +132,7 @@ def _not_callable(text: str) -> str:
 
 
 def precedence(test: ast.expr) -> str:
-    """Say how Python reads a condition like `a < b & c < d`; '' for any other.
+    """Explain how Python reads a condition like `a < b & c < d`; '' for any other.
 
     >>> precedence(ast.parse("i < n & j < m", mode="eval").body).partition(",")[0]
     '`&` binds more tightly than a comparison: Python evaluates `n & j` first'

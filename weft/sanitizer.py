@@ -30,7 +30,7 @@ _SPACE_NAMES = {GLOBAL: "global", SHARED: "shared", LOCAL: "local"}
 
 @dataclass(frozen=True)
 class Access:
-    """One side of a hazard."""
+    """An access in a hazard: its line, its thread, and its row in the trace."""
 
     place: Place
     thread: int  # its rank in the block
@@ -45,9 +45,9 @@ class Race:
 
     `within` is the smallest group that has both threads: 'warp', 'block' or 'grid', or
     'cluster' for shared memory of one of two blocks. A `lost_update` is a race of two
-    read-modify-writes. A race is `unfenced` if it lacks only a fence by the second
-    thread, between the second access and `told`, the atomic operation that orders it
-    after the first thread.
+    read-modify-writes. A race is `unfenced` if only one fence is missing: by the second
+    thread, between `told`, the atomic operation that orders that thread after the
+    first, and the second access.
     """
 
     array: str
@@ -71,10 +71,9 @@ class Unwritten:
 
 @dataclass(frozen=True)
 class Left:
-    """An access to another block's shared memory, which may have ended by then.
+    """An access to the shared memory of `owner`, a block that may have ended by then.
 
-    `owner` is that block. No thread of `owner` is ordered after the access when it
-    ends.
+    No thread of `owner` is ordered after the access when that thread ends.
     """
 
     array: str
@@ -84,7 +83,7 @@ class Left:
 
 @dataclass(frozen=True)
 class Unfinished:
-    """A read of bytes of `array` into which the copy `begun` had not completed."""
+    """A read of bytes of `array` before the copy `begun` into them had completed."""
 
     array: str
     access: Access
@@ -94,7 +93,7 @@ class Unfinished:
 def races(trace: Trace, guesses_are_fine: bool = True) -> Race | None:
     """Return the first race of a trace, or None.
 
-    A race in shared memory comes before two stores to the same global element, which
+    A race in shared memory is preferred to two stores to the same global element, which
     often follow from it. A race between two threads of one warp is reported only if no
     two warps race, because a race between warps shows that the whole block must wait.
     guesses_are_fine: whether a read may race with atomics if it only guesses the value
@@ -186,7 +185,7 @@ def unfinished(trace: Trace) -> Unfinished | None:
 
 
 def left(trace: Trace) -> Left | None:
-    """Return the first access to another block that may have ended by then, or None.
+    """Return the first access to the memory of a block that may have ended, or None.
 
     At least one thread of that block must be ordered after the access when it ends.
     CUDA C++ Programming Guide, "Distributed Shared Memory": all accesses to the memory
@@ -211,11 +210,11 @@ def left(trace: Trace) -> Left | None:
 
 
 def refuse(trace: Trace) -> None:
-    """Raise `Fault` for the first hazard of a launch, as `install(check=...)` does.
+    """Raise `Fault` if a launch has a hazard: a check for `install(check=...)`.
 
-    A hazard is a race, a read of shared memory before a copy into it completes, or a
-    read of shared or local memory that no thread wrote. `places` are the lines of the
-    accesses.
+    Hazards are conflicts with the TMA or wgmma, races, reads of shared memory before a
+    copy into it completes, reads of memory that no thread wrote, and accesses to the
+    memory of a block that may have ended. The fault's `places` are the lines involved.
     """
     _refuse_beside(trace)
     race, copying, early = races(trace), unfinished(trace), unwritten(trace)
@@ -318,7 +317,10 @@ def _inside(
 
 
 def _groups(trace: Trace, rows: Columns, who: Columns, *keys: Columns) -> list[Columns]:
-    """Return groups of rows with equal keys, several `who` and at least one write."""
+    """Return the groups of rows with equal keys that may race. who: threads or blocks.
+
+    In such a group `who` differs, not all rows are reads, and not all are atomic.
+    """
     if not rows.size:
         return []
     order, new = columns.order(*keys)
@@ -349,8 +351,8 @@ def _guesses(trace: Trace) -> frozenset[int]:
     """Return the instructions that only read the value that a compare-and-swap expects.
 
     The value may be stale: then the swap fails. So the read may race with atomics. An
-    instruction guesses if its thread's next access to the same element is always such a
-    swap, or if there is none.
+    instruction guesses if its thread's next access to the same element, where there is
+    one, is always such a swap.
     """
     swaps = trace.atomics["cas"]
     if not swaps.size:
@@ -378,10 +380,10 @@ def guessed(trace: Trace) -> frozenset[Place]:
 def _unordered(
     trace: Trace, rows: Columns, guesses: frozenset[int]
 ) -> list[tuple[int, int]]:
-    """Return the first pair of a group's rows that nothing orders, if any.
+    """Return a list of the first pair of a group's rows that nothing orders, if any.
 
-    rows: in simulated order. If that pair is one warp's, in shared memory, the first
-    pair of different warps is returned as well.
+    rows: in simulated order. If that pair is of one warp, in shared memory, the list
+    also has the first pair of different warps, if any.
     """
     views = trace.views
     relaxed = set(trace.atomics["relaxed"].tolist())
@@ -447,7 +449,7 @@ def _race(trace: Trace, first: int, second: int) -> Race:
 
 
 def _told(trace: Trace, row: int) -> Access | None:
-    """Return the last atomic of an access's thread before it, or else of its block."""
+    """Return the last atomic before an access, by its thread or its block, or None."""
     block = trace.block == trace.block[row]
     mine = block & (trace.thread == trace.thread[row])
     loose = np.zeros(len(trace), bool)

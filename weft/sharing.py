@@ -225,9 +225,9 @@ def _verdict(given: dict[str, Any]) -> Verdict:
 
 
 def _trace(checked: Checked) -> dict[str, Any] | None:
-    """Return a trace of the launch at which a check failed, or of the first size.
+    """Return a trace of the launch at which a check failed, or else at the first size.
 
-    Returns None if this is not a kernel's check or the launch does not complete.
+    Returns None if the check is not of a kernel, or the launch does not complete.
     """
     exercise = checked.exercise
     if not isinstance(exercise, KernelExercise):

@@ -13,9 +13,12 @@ L2_256 = 3  # CU_TENSOR_MAP_L2_PROMOTION_L2_256B: a row of a tile is 256 bytes
 def stack_map(tensor: Any, box: tuple[int, int]) -> Any:
     """Return the tensor map of a contiguous CUDA tensor (planes, rows, columns).
 
-    box: rows and columns of one plane that a copy moves; its rows are permuted by the
-    128-byte swizzle. Both the tensor and the map must be kept alive while the map is in
-    use. Raises LearnerError for a tensor or box that TMA does not accept.
+    In the simulator, `tensor` is a NumPy array or a CPU tensor.
+
+    box: the rows and columns of one plane that a copy moves. In shared memory, the rows
+    of a box are permuted by the 128-byte swizzle. Both the tensor and the map must be
+    kept alive while the map is in use. Raises LearnerError for a tensor or box that TMA
+    does not accept.
     """
     name = str(tensor.dtype).removeprefix("torch.")
     if name not in KINDS:

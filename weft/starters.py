@@ -10,9 +10,9 @@ STUB = "your code here"  # text of the comment in a starter cell
 
 
 def source_function(value: Any) -> FunctionType | None:
-    """Return a kernel's Python function, or a plain function itself, or else None.
+    """Return the Python function of a kernel or function, or None for anything else.
 
-    For a function wrapped with `functools.wraps`, return the inner one, which the
+    For a function wrapped with `functools.wraps`, that is the inner function, which the
     learner wrote.
     """
     if isinstance(value, FunctionType):
@@ -36,9 +36,9 @@ def has_stub(function: Any) -> bool:
 
 
 def called_stubs(function: Any) -> list[str]:
-    """Return the names of the unfinished functions that a plain function refers to.
+    """Return the names of the unfinished functions that `function` refers to.
 
-    They are looked up as in the function: in its closure, then globally.
+    Names are resolved as in the function itself: in its closure, then in its globals.
     """
     inner = source_function(function)
     if inner is None:

@@ -51,7 +51,7 @@ def place(name: str, *, cache: bool = False) -> Path:
 
 
 def _is_ours(copy: Path) -> bool:
-    """Return whether a copy's store belongs to this user, or could be created."""
+    """Return whether this user may write to a copy's store, or could create it."""
     try:
         owner = (copy / ".weft").stat().st_uid
     except FileNotFoundError:
@@ -64,9 +64,9 @@ def _is_ours(copy: Path) -> bool:
 def read(path: Path) -> tuple[dict[str, Any], str]:
     """Read a JSON object from a file. Never raises.
 
-    Returns (contents, message). A file that does not hold a JSON object is moved aside
-    to `<name>.bad` (or `.bad2`, `.bad3`, …: earlier ones are kept), and the message
-    says so; otherwise the message is "".
+    Returns (contents, message). A missing file counts as an empty object. A file that
+    does not hold a JSON object is moved aside to `<name>.bad` (or `.bad2`, `.bad3`, …:
+    earlier ones are kept), and the message says so; otherwise the message is "".
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -84,7 +84,7 @@ def read(path: Path) -> tuple[dict[str, Any], str]:
 
 
 def _set_aside(path: Path, why: str) -> str:
-    """Move an unreadable file to `<name>.bad` and return a message that says so."""
+    """Move an unreadable file aside if possible, and return a message about it."""
     bad, number = path.with_name(path.name + ".bad"), 2
     while bad.exists():
         bad, number = path.with_name(f"{path.name}.bad{number}"), number + 1
@@ -110,10 +110,11 @@ def write(path: Path, contents: dict[str, Any]) -> str:
 
 
 def update(path: Path, change: Callable[[dict[str, Any]], object]) -> str:
-    """Change the JSON object in a file that others may be changing too. Never raises.
+    """Change the JSON object in a file, which is locked against other writers.
 
     change: gets the contents and changes them in place. Returns "" or a message: that
     the file could not be read and was started anew, or that it could not be written.
+    Raises only what `change` raises.
     """
     from filelock import FileLock, Timeout
 

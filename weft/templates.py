@@ -1,4 +1,4 @@
-"""One kernel, many constants: what a template is in C++.
+"""Kernels compiled for given constants, like templates in C++.
 
     large = specialise(gemm, unroll=("kk",), BM=128, BN=128, TM=8, TN=8)
 
@@ -6,9 +6,9 @@ A kernel names the sizes of its tiles, which must be constants when it is compil
 CUDA C++ they would be template parameters, and a loop to be unrolled would be marked
 with `#pragma unroll`. Numba has neither. So `specialise` compiles the kernel, and the
 device functions that it calls, again with other values for these names. Loops over the
-variables in `unroll` are unrolled before Numba sees them. LLVM decides for itself, and
-does not unroll a loop if the result would be long; an array indexed by the loop's
-variable is then no longer in registers.
+variables in `unroll` are unrolled before Numba sees them. LLVM alone does not unroll a
+loop if the result would be long; an array indexed by the loop's variable is then not in
+registers.
 """
 
 import ast
@@ -112,8 +112,9 @@ def written_out(
 ) -> types.FunctionType:
     """Return the function with its loops over `unroll` unrolled.
 
-    scope: the globals that the result will have; integers among them may appear in the
-    `range` of such a loop, and decide an `if` in its body. Lines keep their numbers.
+    scope: the globals that the result will have. Integers among them may appear in the
+    `range` of such a loop; an `if` that they decide is replaced by the branch taken.
+    Lines keep their numbers.
     """
     lines, first = inspect.getsourcelines(function)
     tree = ast.parse(textwrap.dedent("".join(lines)))
@@ -150,7 +151,10 @@ class _Unroll(ast.NodeTransformer):
         return [n for m in made for n in (m if isinstance(m, list) else [m])]
 
     def visit_For(self, node: ast.For) -> Any:
-        """Unroll a loop if its variable is one to unroll."""
+        """Unroll a loop over a chosen variable.
+
+        Raises ValueError for limits that are not constants.
+        """
         call, target = node.iter, node.target
         if (
             isinstance(call, ast.Call)

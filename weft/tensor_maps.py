@@ -109,11 +109,11 @@ def encoded(
     swizzle: int,
     fetched: int = L2_128,
 ) -> Any:
-    """Return the map of a tensor, 128 bytes. Raises RuntimeError if CUDA refuses.
+    """Return the tensor map of a CUDA tensor, 128 bytes on the same device.
 
     sizes: elements along each axis, the innermost first. strides: bytes between
-    neighbours along each axis but the innermost. fetched: the L2 promotion, how much
-    the cache fetches.
+    neighbours along each axis but the innermost. fetched: how much the L2 cache
+    fetches, as a `CU_TENSOR_MAP_L2_PROMOTION`. Raises RuntimeError if CUDA refuses.
     """
     import torch
 
@@ -143,8 +143,8 @@ def encoded(
 def simulated(tensor: Any, box: tuple[int, ...], swizzle: int) -> Any:
     """Return a tensor map for the simulator, of an array or a CPU tensor.
 
-    box: elements along the last axes; along each earlier axis there is one. Raises
-    LearnerError for a matrix or box that TMA does not accept.
+    box: the number of elements along each of the last axes; it is 1 along the others.
+    Raises LearnerError for a matrix or box that TMA does not accept.
     """
     data = memory_of(tensor)
     if data.strides[-1] != data.itemsize:
@@ -182,7 +182,11 @@ def offset_of(tensor: Any, data: np.ndarray[Any, Any]) -> int:
 
 
 def memory_of(tensor: Any) -> np.ndarray[Any, Any]:
-    """Return a CPU tensor's or array's memory, as bits for types that NumPy lacks."""
+    """Return the memory of a tensor or an array as a NumPy array.
+
+    A CPU tensor's elements become integers of the same size. Raises LearnerError for a
+    tensor on a GPU.
+    """
     found = meaning.simulated_array(tensor)
     if found is not None:
         return found

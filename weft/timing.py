@@ -1,16 +1,15 @@
 """Measurement of a launch's time on the GPU: events, warm-up, median, spread.
 
 One repetition: fill the L2 cache with something else, record an event, call, record an
-event. The host queues the call while the GPU is still filling the cache, which is
-repeated until the call is queued. So the time between the events is the GPU's, not
-Python's. (`WallStopwatch` times both together, `GraphStopwatch` many launches as one
-CUDA graph.) Several functions are timed in turn, so that a drifting clock affects them
-all alike.
+event. The GPU fills the cache repeatedly, long enough for the host to queue the call
+meanwhile. So the time between the events is the GPU's, not Python's. (`WallStopwatch`
+times both together, `GraphStopwatch` many launches as one CUDA graph.) Several
+functions are timed in turn, so that a drifting clock affects them all alike.
 
-The cache is filled by reading. If it is filled by writing, as in Triton's `do_bench`,
-it holds data that must still be written to memory, and that happens during the call: up
-to the size of L2 is written on the call's time. Reading completes those writes before
-the call begins. Data that the call itself leaves in L2 is not waited for either.
+The cache is filled by reading. If it were filled by writing, as in Triton's `do_bench`,
+it would hold data that must still be written to memory, and up to the size of L2 would
+be written during the call. Reading completes earlier writes before the call begins.
+Data that the call itself leaves in L2 are not waited for.
 `python -m verification.stopwatch` counts the bytes.
 """
 
@@ -38,7 +37,7 @@ WARM = (0.03, 0.3)  # s of warm-up, least and most: a GPU's clock needs that to 
 STEADY = 0.02  # warm when two repetitions in a row differ by less than this
 MARGIN = 0.1  # ms to keep the GPU busy, in addition to twice the time of queueing
 COVER = 2.0  # the most ms to keep it busy
-EVICT = 3  # factor on the size of L2 to read to empty it: it is not strictly LRU
+EVICT = 3  # how many times the size of L2 to read: it is not strictly LRU
 READ_ROW = 8192  # floats that are added up to one
 LEAST_READ = 1 << 27  # the least bytes to read, which keep a GPU with a small L2 busy
 
@@ -96,7 +95,7 @@ class Stopwatch(Protocol):
     """Times one repetition."""
 
     def once(self, function: Callable[[], object], host: float) -> Sample:
-        """Call the function once with a cold cache, and return its times.
+        """Time one repetition, and return the times of one call in it.
 
         host: ms that queueing the function took last time.
         """
@@ -176,7 +175,7 @@ class EventStopwatch:
 
 
 class WallStopwatch:
-    """Times what a program waits for: calls in a loop, including the host's part.
+    """Times calls in a loop as a program sees them, including the host's part.
 
     The cache is in the state that the previous call left. Raises LearnerError if
     PyTorch cannot use the GPU.
@@ -208,10 +207,10 @@ class GraphStopwatch:
     """Times the launches of a CUDA graph: the mean of many, one after another.
 
     For kernels so short that their launch would take most of the time between two
-    events: a graph queues the next while one is running. The cache is in the state that
-    the previous call left. A function must launch on PyTorch's current stream; for
-    Numba's kernels that is `weft.bench.stream()`. Raises LearnerError if PyTorch cannot
-    use the GPU.
+    events: a graph queues the next launch while one is running. The cache is in the
+    state that the previous call left. A function must launch on PyTorch's current
+    stream; for Numba's kernels that is `weft.bench.stream()`. Raises LearnerError if
+    PyTorch cannot use the GPU.
     """
 
     host = False
@@ -237,7 +236,7 @@ class GraphStopwatch:
         return Sample(self._replay(graph) / count, 0.0)
 
     def _replay(self, graph: Any) -> float:
-        """Return how long one replay of a graph takes, in ms."""
+        """Replay a graph once; return the time in ms."""
         self._start.record()
         graph.replay()
         self._end.record()
@@ -245,7 +244,7 @@ class GraphStopwatch:
         return float(self._start.elapsed_time(self._end))
 
     def _capture(self, function: Callable[[], object], count: int) -> Any:
-        """Return a graph of `count` calls. Raises RuntimeError for an empty one."""
+        """Capture `count` calls as a graph. Raises RuntimeError if that fails."""
         cuda = self._torch.cuda
         side = cuda.Stream()
         side.wait_stream(cuda.current_stream())
@@ -277,7 +276,7 @@ class BurstStopwatch(GraphStopwatch):
     PAUSES times as long as it works, then replays the graph, first untimed, then timed.
 
     most: the largest number of repetitions per function, because the pauses take long.
-    If given, the untimed replays are the only warm-up.
+    If given, warm-up has no minimum duration.
     """
 
     def __init__(self, most: int | None = None) -> None:
@@ -322,7 +321,7 @@ class _Run:
         return sample
 
     def warm(self, stopwatch: Stopwatch) -> None:
-        """Call the function until its time is steady, within the bounds of WARM."""
+        """Call the function until its time is steady, within the stopwatch's bounds."""
         least, most = getattr(stopwatch, "warm", WARM)
         last = self.once(stopwatch).ms  # compiles; its time says nothing
         spent = 0.0

@@ -1,8 +1,8 @@
 """The stream on which PyTorch is working: launches on its tensors belong there.
 
-Every launch must query it again, because `with torch.cuda.stream(...)` and a graph's
-capture change it. A check tests whether a launch did so, by making another stream the
-current one; without a GPU that stream is only a number.
+Every launch must query the stream again, because `with torch.cuda.stream(...)` and a
+graph's capture change it. A check tests whether a launch did so, by making another
+stream the current one; without a GPU that stream is only a number.
 """
 
 import contextlib
@@ -22,7 +22,7 @@ _pretended = False
 def current_stream() -> Any:
     """Return PyTorch's current stream for a launch: `kernel[grid, block, stream]`.
 
-    Without a GPU, returns 0, the default stream.
+    Without a GPU, returns 0, the default stream, unless a check simulates another.
     """
     if not device.find().usable:
         return _of_numba(HANDLE) if _pretended else 0
@@ -71,7 +71,7 @@ def another() -> Iterator[Callable[[Any], bool]]:
 
 @contextlib.contextmanager
 def _pretending(cuda_of_torch: Any) -> Iterator[None]:
-    """Give PyTorch a current stream without a GPU, within a `with` block."""
+    """Make PyTorch report a simulated current stream within a `with` block."""
     global _pretended
     before = cuda_of_torch.current_stream
     cuda_of_torch.current_stream = lambda device=None: SimpleNamespace(

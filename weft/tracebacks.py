@@ -53,7 +53,7 @@ def is_ours(trace: TracebackType) -> bool:
 
 
 def called_at(error: BaseException) -> tuple[int, str] | None:
-    """Return the number and text of the learner's line whose call raised `error`."""
+    """Return the number and text of the learner's line that led to `error`, or None."""
     found = None
     trace = error.__traceback__
     while trace is not None and not is_ours(trace):
@@ -66,7 +66,7 @@ def called_at(error: BaseException) -> tuple[int, str] | None:
 
 
 def interrupted(error: KeyboardInterrupt) -> list[str]:
-    """Return the learner's lines that an interrupt stopped.
+    """Describe, in lines of text, where an interrupt stopped the learner's code.
 
     Returns [] if this package was not running: Python's own traceback is then best.
     """
@@ -88,7 +88,10 @@ def interrupted(error: KeyboardInterrupt) -> list[str]:
 
 
 def line_of(trace: TracebackType) -> int:
-    """Return a traceback's line number, or the last known one before it."""
+    """Return the line number of a traceback's first entry.
+
+    If its instruction has none, return that of the nearest earlier instruction.
+    """
     code = trace.tb_frame.f_code
     lines = [line for start, _, line in code.co_lines() if start <= trace.tb_lasti]
     known = [line for line in lines if line is not None]
@@ -96,7 +99,7 @@ def line_of(trace: TracebackType) -> int:
 
 
 def look_up_names(where: Callable[[str], str]) -> None:
-    """Use `where(name)` to say which cell would define an undefined name."""
+    """From now on, use `where(name)` to say which cell defines an undefined name."""
     global _where
     _where = where
 

@@ -226,7 +226,7 @@ def _verb(line: Line) -> str:
 
 
 def _cost(line: Line) -> str:
-    """Format a request's conflicts, or its sectors and the number that would do."""
+    """Format the bank conflicts per request, or the sectors and the fewest possible."""
     cost = f"{line.per_request:.3g}"
     plural = "s" * (line.per_request != 1)
     if line.shared:
@@ -237,5 +237,5 @@ def _cost(line: Line) -> str:
 
 
 def _lanes(line: Line) -> str:
-    """Format the number of lanes of a request; say if a branch masks off others."""
+    """Format the mean number of lanes of a line's requests; mark divergent requests."""
     return f"{line.lanes_per_request:.3g}" + " (divergent)" * bool(line.divergent)

@@ -1,4 +1,4 @@
-"""Times and rates as the course writes them, with three significant digits."""
+"""Times, rates and sizes as the course writes them, with three significant digits."""
 
 import math
 

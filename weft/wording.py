@@ -20,12 +20,12 @@ def several(number: float, what: str) -> str:
 
 
 def capital(text: str) -> str:
-    """Return `text` with a capital as its first letter."""
+    """Return `text` with its first letter capitalised."""
     return text[:1].upper() + text[1:]
 
 
 def sentence(text: str) -> str:
-    """Return `text` with a capital as its first letter and a full stop at the end."""
+    """Return `text` capitalised, with a full stop unless it ends in one or in `?`."""
     return capital(text) + ("" if text.endswith((".", "?")) else ".")
 
 
@@ -70,7 +70,7 @@ class Words:
 
 
 def folded(value: Any) -> Any:
-    """Put a text on one line, combine a list of patterns, and fold a table's values."""
+    """Return a table with each text on one line, and lists of patterns combined."""
     if isinstance(value, dict):
         return {key: folded(part) for key, part in value.items()}
     if isinstance(value, list):
@@ -82,7 +82,8 @@ def rows(text: str) -> list[list[str]]:
     """Read a table of texts: each row is a key and the texts that belong to it.
 
     A line without indentation is a key; one that ends with `|` continues on the next. A
-    line with four spaces begins the next text of its row, one with more continues it.
+    line with four spaces begins the next text of its row; one with more continues the
+    text.
 
     >>> rows("first\\n    One\\n      text.\\n    Another.\\nsecond\\n    A third.")
     [['first', 'One text.', 'Another.'], ['second', 'A third.']]
@@ -101,7 +102,7 @@ def rows(text: str) -> list[list[str]]:
 
 
 def kind_of(value: object) -> str:
-    """Return the type of a value, with its article.
+    """Return the name of a value's type, with its indefinite article.
 
     >>> kind_of(3), kind_of("three")
     ('an int', 'a str')

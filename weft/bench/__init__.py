@@ -1,4 +1,4 @@
-"""Time your kernels beside a library, and say what share of the peak they reach.
+"""Time your kernels beside a library, and show what share of the peak they reach.
 
     table = bench.compare(
         "8192 x 8192 float32",
@@ -6,8 +6,8 @@
         baseline="copy", bytes=2 * x.nbytes, ceiling="copy", guess={"naive": 0.5},
     )
 
-On a GPU everything is timed here. Without one nothing is timed: the rows are those that
-were measured on the reference GPU, and the table says so.
+With a GPU, everything is timed on it. Without one, nothing is timed: the rows are those
+that were measured on the reference GPU, and the table says so.
 """
 
 from weft.bench.builds import compiled

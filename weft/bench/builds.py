@@ -78,7 +78,7 @@ def build_of(kernel: Any, threads: int, capability: tuple[int, int]) -> Build:
 
 
 def rows_of(case: str, builds: Mapping[str, Build]) -> list[dict[str, Any]]:
-    """Return rows of results, one per number, with cases like `"<case>, registers"`."""
+    """Return a row per number of a build, with a case such as `"<case>, registers"`."""
     return [
         {"case": f"{case}, {what}", "name": name, "value": value, "unit": unit}
         for name, build in builds.items()
@@ -87,7 +87,7 @@ def rows_of(case: str, builds: Mapping[str, Build]) -> list[dict[str, Any]]:
 
 
 def from_rows(case: str, rows: list[dict[str, Any]]) -> dict[str, Build]:
-    """Return the builds from which `rows_of` made rows of this case, by name."""
+    """Return the builds of a case by name, from rows that `rows_of` made."""
     found: dict[str, dict[str, float]] = {}
     for row in rows:
         start, _, what = row["case"].rpartition(", ")
@@ -101,7 +101,7 @@ def from_rows(case: str, rows: list[dict[str, Any]]) -> dict[str, Build]:
 
 
 def lines(builds: Mapping[str, Build]) -> list[str]:
-    """Return a table of builds, with its heading, line by line."""
+    """Return the lines of a table of builds, with a heading."""
     width = max(len(name) for name in builds)
     heads = ("registers", "local memory", "shared memory", "blocks an SM", "occupancy")
     wide = [len(head) + 2 for head in heads]

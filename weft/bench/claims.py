@@ -3,19 +3,21 @@
 What a claim must satisfy depends on where it is checked:
 
 - without a GPU, on the reference GPU's rows: exactly what the lesson says;
-- on a GPU that has its own record: `SLOWED` of the recorded factor, `SLOWED_HOST` where
-  the host's time is part of it; the claim fails if three measurements fall short;
-- on a GPU without one: the direction, where a tie counts. Upper bounds and shares of a
-  ceiling differ from GPU to GPU: they are shown, not asserted;
+- on a GPU that has its own record: at least `SLOWED` of the recorded factor, or
+  `SLOWED_HOST` if it includes the host's time; the claim fails if three measurements
+  fall short;
+- on a GPU without a record: the direction ("faster", no matter how much), and a tie
+  passes. Upper bounds and shares of a ceiling differ from GPU to GPU: they are shown,
+  not asserted;
 - while a record is written (`WEFT_RESULTS`): the direction. On the reference GPU also
   exactly what the lesson says, because tests will check it against the new record.
   Less than `SLOWED` of the previous record is a warning;
-- for a law, which follows from counted bytes or operations: within `LAW` of it
-  anywhere.
+- for a law, which follows from counted bytes or operations: on every GPU, a value
+  within `LAW` of the prediction.
 
-Differences from the lesson are printed. If `WEFT_CLAIMS` names a file, a claim that
-fails stops nothing: it is written there, as a line of JSON, for the program that runs
-the notebook, which fails at the end. Without such a file, a failed claim raises
+Differences from the lesson are printed. If `WEFT_CLAIMS` names a file, a failed claim
+does not stop the notebook: it is written there, as a line of JSON, for the program that
+runs the notebook, which fails at the end. Without such a file, a failed claim raises
 AssertionError if `WEFT_STRICT=1`, and is otherwise printed.
 """
 
@@ -29,10 +31,10 @@ from enum import StrEnum
 from weft import lesson, units
 from weft.errors import LearnerError
 
-SLOWED = 0.85  # factor on the recorded one
+SLOWED = 0.85  # of the recorded factor
 SLOWED_HOST = 0.5  # the same, where the host's time is measured
-TIE = 0.95  # factor on equal speed, or on a claim that allows less
-LAW = (0.7, 1.4)  # factors on what a law predicts
+TIE = 0.95  # of equal speed, or of a lower bound below it
+LAW = (0.7, 1.4)  # least and most, as multiples of what a law predicts
 MEASUREMENTS = 3  # measurements before a claim fails
 CHANCES = 20  # tries for what happens by chance
 
@@ -112,9 +114,9 @@ class Claim:
 
     what: the subject, as in `"naive" beside "copy"`. measured: returns the factor of
     the first measurement (0) or of a repetition (1, 2); attempts: how many measurements
-    there can be. here: whether it was measured on this machine; host: whether the
-    host's clock measured it. recorded: the value in this GPU's own record, NaN if there
-    is none. reference: the name of the GPU that the lesson describes; on_reference:
+    there can be. here: whether the value is from this machine; host: whether the host's
+    clock measured it. recorded: the value in this GPU's own record, NaN if there is
+    none. reference: the name of the GPU that the lesson describes; on_reference:
     whether this machine has that GPU.
     """
 
@@ -130,7 +132,7 @@ class Claim:
 
     @property
     def floor(self) -> float:
-        """The smallest value that this GPU's record allows; NaN without one."""
+        """The smallest value that this GPU's record allows, NaN if it sets no limit."""
         if self.bounds.at_least is None:
             return math.nan
         return (SLOWED_HOST if self.host else SLOWED) * self.recorded
@@ -180,7 +182,7 @@ def _limits(claim: Claim) -> tuple[float, float]:
 
 
 def _why(claim: Claim) -> str:
-    """Say which bound the measured values miss."""
+    """Describe the bound that the measured values miss."""
     write = claim.bounds.written
     if claim.bounds.law is None and math.isfinite(claim.floor):
         return (
@@ -191,7 +193,7 @@ def _why(claim: Claim) -> str:
 
 
 def _to_the_letter(claim: Claim, value: float) -> Outcome:
-    """Check a recorded value against the lesson's exact claim."""
+    """Check a value against exactly what the lesson says."""
     held = claim.bounds.hold(value)
     text = f"{claim.what}: {claim.bounds.written(value)}; {claim.said}"
     return Outcome(State.HELD if held else State.FAILED, text)
@@ -215,7 +217,7 @@ def _while_recording(claim: Claim, value: float) -> Outcome:
 
 
 def _shown(claim: Claim, value: float) -> Outcome:
-    """Return the outcome for a value that passes, even outside the lesson's bounds."""
+    """Return the outcome for a value that passes: HELD, or DIFFERS from the lesson."""
     bounds = claim.bounds
     if bounds.hold(value):
         return Outcome(State.HELD, f"{claim.what}: {bounds.written(value)}")
@@ -227,7 +229,7 @@ def _shown(claim: Claim, value: float) -> Outcome:
 
 
 def settle(outcome: Outcome) -> None:
-    """Report the outcome of a claim: write it to the file for failures, or print it.
+    """Report the outcome of a claim, unless it held: in a file, or by printing it.
 
     Raises AssertionError for a failed claim if `WEFT_STRICT` is 1 and `WEFT_CLAIMS`
     names no file.

@@ -58,7 +58,7 @@ def compare(
     lab: str | None = None,
     stopwatch: timing.Stopwatch | None = None,
 ) -> Table:
-    """Time several functions in turn and return them as a table.
+    """Time several functions in turn and return a table of their times.
 
     case: what is timed, with its shape and type; together with a row's name it is the
     key of a result. candidates: name → function without arguments that queues the work,
@@ -70,13 +70,13 @@ def compare(
     the measured one; None for "not guessed yet", which hides the row in a learner's
     notebook.
 
-    host: time what a program waits for, calls in a loop with the host's part and a warm
-    cache, rather than only the GPU's part: for training steps and launch costs. graph:
-    time a CUDA graph of many launches, with a warm cache: for kernels of a few µs.
-    stopwatch: another way to time; its attribute `host` says whether the host's time is
-    included (by default it is). lab: the lab whose results to use, by default the
-    current one. unsteady: the reason, if times of this case vary by more than a fifth
-    or come from fewer than five repetitions.
+    host: time what a program waits for, not only the GPU's part: calls in a loop, with
+    a warm cache; for training steps and launch costs. graph: time a CUDA graph of many
+    launches, with a warm cache; for kernels of a few µs. stopwatch: another way to
+    time; its attribute `host` says whether the host's time is included (by default
+    it is). lab: the lab whose results to use, by default the current one. unsteady: the
+    reason, if times of this case vary by more than a fifth or come from fewer than five
+    repetitions.
 
     On a GPU, writes the rows to results if `WEFT_RESULTS` is set. A row that is
     unsteady without a reason is not written, and counts as a failed claim. Without a
@@ -203,7 +203,10 @@ def _not_begun(built: Candidates) -> list[str]:
 def _built(
     candidates: Candidates | Callable[[], Candidates], on_gpu: bool
 ) -> tuple[Candidates | None, list[str] | None]:
-    """Return the candidates and their names, or (None, None) if they need a GPU."""
+    """Return the candidates and their names.
+
+    Returns (None, None) if they are only made on a GPU, and there is none.
+    """
     if not callable(candidates):
         return candidates, list(candidates)
     if not on_gpu:
@@ -216,7 +219,7 @@ NEAR = 1.1  # a factor; a closer guess counts as right
 
 
 def held_against(table: Table, guesses: Guesses, lab: str | None) -> Table:
-    """Return a table that hides rows still to be guessed, and remarks on the others.
+    """Return `table` with unguessed rows hidden, and remarks on the guesses added.
 
     Only a learner's tables hide rows: those of solutions show everything.
     """

@@ -2,7 +2,7 @@
 
 Columns and bars are those of the book's measurements, `.weft-ladder` in its stylesheet.
 A notebook has no stylesheet, and its background is unknown, so the two colours are
-midway between those for light and for dark.
+midway between those for light and for dark backgrounds.
 """
 
 import html as escape
@@ -110,7 +110,7 @@ def html(table: Shown) -> str:
 
 
 def _values(table: Shown, row: Row, shown: list[Column]) -> list[str]:
-    """Return the cells of a row; those of a covered row are all `COVERED`."""
+    """Return the cells of a row, all of them `COVERED` if the row is covered."""
     if row.name in table.covered:
         return [COVERED] * len(shown)
     return [write(row) for _, write in shown]
@@ -128,7 +128,8 @@ def _tags(table: Shown, row: Row) -> str:
 def _share(table: Shown, row: Row) -> float:
     """Return a row's share of the ceiling or, without one, of the fastest row's speed.
 
-    Returns NaN for a covered row, and for the only row of a table without a ceiling.
+    Returns NaN for a row that is covered or was not measured, and for the only row of a
+    table without a ceiling.
     """
     seen = [r for r in table.rows if r.measured and r.name not in table.covered]
     if row not in seen:

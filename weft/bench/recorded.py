@@ -31,8 +31,8 @@ def instead(
 ) -> Table:
     """Return the reference GPU's table for a case, or one without numbers.
 
-    names: the rows to show, in order; None for all that were recorded. absent: what is
-    missing here.
+    names: the rows to show, in order; None for all that were recorded. absent: a
+    phrase that says what is missing.
     """
     data = results.reference(lab) if lab is not None else None
     found = results.of_case(data, asked.case)
@@ -53,7 +53,7 @@ def instead(
 
 
 def _why(lab: str | None, data: Mapping[str, Any] | None) -> str:
-    """Say why there is nothing to show."""
+    """Explain in a sentence why there is nothing to show."""
     if lab is None:
         return 'Nothing says which lab this is: call weft.lab("...") first.'
     if data is None:
@@ -72,7 +72,7 @@ def _unknown(asked: Comparison, names: list[str], source: str) -> Table:
 
 
 def _table(data: Mapping[str, Any], asked: Comparison, names: list[str]) -> Table:
-    """Return the table of a case of a results file; rows without a result are empty."""
+    """Return a case's table from a results file; rows without a result are empty."""
     found = {r["name"]: r for r in data["rows"] if r["case"] == asked.case}
     rows = tuple(
         from_result(name, found.get(name, {}), asked.guess_of(name), asked.whole)
@@ -98,7 +98,7 @@ def _table(data: Mapping[str, Any], asked: Comparison, names: list[str]) -> Tabl
 
 
 def _machine(data: Mapping[str, Any]) -> str:
-    """Say what measured `data`: an NVIDIA H200 (driver 580.159.03, 2026-11-20)."""
+    """Describe the GPU of `data`: an NVIDIA H200 (driver 580.159.03, 2026-11-20)."""
     machine = data.get("device", {})
     when = [f"driver {machine['driver']}"] if machine.get("driver") else []
     when += [str(data["date"])] if data.get("date") else []

@@ -59,7 +59,7 @@ def reference(
 
 
 def reference_name(lab: str | None) -> str:
-    """Return the name of the GPU whose results a lab's pages show."""
+    """Name the GPU whose results a lab's pages show, such as "the NVIDIA H200"."""
     data = reference(lab, gpu=REFERENCE) if lab is not None else None
     name = (data or {}).get("device", {}).get("name")
     return f"the {name}" if name else "the reference GPU"

@@ -49,7 +49,7 @@ Rows = tuple[Row, ...]
 
 
 def remark(t: Timing) -> str:
-    """Say what a time includes apart from the work; return "" for nothing."""
+    """Describe what a time includes besides the work; return "" for nothing."""
     if t.host_bound:
         return "queued more slowly than the GPU runs it, so the time includes Python's"
     if t.short:
@@ -111,7 +111,7 @@ def as_results(
 
 
 def related(rows: Rows, baseline: str, ceiling: str | float | None) -> Rows:
-    """Return rows with recomputed ratios, and fractions if the ceiling is a row."""
+    """Return rows with ratios to `baseline`, and shares of `ceiling` if it is a row."""
     ms = {r.name: r.ms for r in rows}
     return tuple(
         replace(

@@ -28,7 +28,10 @@ class Measurements:
         self._later: list[Rows] = []
 
     def repeat(self, number: int) -> Rows:
-        """Return the rows of repetition `number`, from 1; measure each only once."""
+        """Return the rows of repetition `number`, counted from 1.
+
+        A repetition is measured only when it is first asked for.
+        """
         while len(self._later) < number:
             self._later.append(self._again())
         return self._later[number - 1]
@@ -91,8 +94,8 @@ class Table:
         `times` (by default the baseline) in the table `of` (by default this one). law:
         the factor that follows from counted bytes or operations; within: how far the
         reference GPU was from `law` at most, as a fraction. ceiling: the fraction of
-        the ceiling that the row reaches. If both tables know the work of a call, speeds
-        are rates, otherwise calls per second.
+        the ceiling that the row reaches. If `of` is another table with the same unit of
+        work, speeds are rates, otherwise calls per second.
 
         Whether a claim holds, and what happens if it does not, depends on the machine:
         see `weft.bench.claims`. If a row was not measured, nothing is checked, and a
@@ -166,7 +169,7 @@ class Table:
         recorded: float,
         host: bool,
     ) -> None:
-        """Decide a claim, given what is known about this machine and the reference."""
+        """Decide a claim with what is known about this machine, and report it."""
         claim = claims.Claim(
             what,
             bounds,

@@ -14,7 +14,7 @@ from weft import effort
 NAMES = ("gcc", "cc", "clang")
 
 # Mistakes for which a C compiler may only warn. GCC 14 made the first four errors; the
-# others are as wrong.
+# others are just as wrong.
 ERRORS = tuple(
     (
         "implicit-function-declaration implicit-int int-conversion "

@@ -22,7 +22,11 @@ TEXT = Template(Path(__file__).with_suffix(".c").read_text(encoding="utf-8"))
 
 
 def program(file: str, prototype: str, names: list[str], case: Any, call: str) -> str:
-    """Return the text of the program for cases like `case`; `file` is the learner's."""
+    """Return the text of a program that calls the learner's function in `file`.
+
+    case: arguments of the types that the program reads. call: the C statements that
+    call the function.
+    """
     text, arrays = "", []
     for name, value in zip(names, case, strict=True):
         if isinstance(value, np.ndarray):

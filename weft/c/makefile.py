@@ -17,7 +17,7 @@ from weft.checking.verdict import Failed, Verdict, Verdicts
 from weft.places import Note
 
 SECONDS = 60
-# errors that explain more than one about a variable
+# errors that are explained even if a variable lacks its parentheses
 BEFORE_VARIABLES = ("separator", "no-rule", "undefined")
 
 words = Verdicts(__file__)
@@ -47,9 +47,9 @@ class Step:
 
 
 def judge(source: Source, files: Mapping[str, str], steps: Sequence[Step]) -> list[str]:
-    """Run the steps in a folder with `files` and the Makefile.
+    """Run the steps in a folder with `files` and the Makefile; return facts.
 
-    Returns facts. Raises `Failed` if a step goes wrong.
+    Raises `Failed` if a step goes wrong.
     """
     if shutil.which("make") is None:
         raise Failed(words.verdict(source.name, "no-make"))
@@ -106,7 +106,7 @@ def _failed(
 
 
 def _aged(folder: Path, given: set[str], touch: str) -> dict[str, float]:
-    """Give every file a distinct time, so that the clock's resolution has no effect.
+    """Set the times of all files, so that the clock's resolution has no effect.
 
     Given files are oldest, then object files, then all others; the touched file is
     newest. Returns the times by file name.
@@ -182,7 +182,10 @@ def _out_of_date(source: Source, file: str, step: Step) -> Failed:
 
 
 def _rule(source: Source, target: str) -> list[Note]:
-    """Return the line of the rule that makes `target`, or of its pattern rule."""
+    """Return the line of the rule that makes `target`, or else of its pattern rule.
+
+    Returns [] if there is neither.
+    """
     suffix = re.escape(Path(target).suffix)
     for pattern in (rf"(?:.*\s)?{re.escape(target)}(?:\s[^:=]*)?:", rf"%{suffix}\s*:"):
         for number, line in enumerate(source.lines, 1):

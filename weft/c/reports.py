@@ -40,7 +40,7 @@ class Stacks:
 
 
 def verdict(source: Source, ran: Ran) -> Verdict | None:
-    """Return the verdict on a run, or None if the sanitizers report nothing."""
+    """Return the verdict on a run, or None if it completed without a report."""
     said = ran.said
     if "weft: out of time" in said or ran.late:
         return _endless(source, said)
@@ -57,7 +57,7 @@ def verdict(source: Source, ran: Ran) -> Verdict | None:
 
 
 def stacks(source: Source, said: str) -> Stacks:
-    """Sort a report's lines of `source` by the stack to which they belong."""
+    """Return the lines of `source` in a report, by the stack to which they belong."""
     found: dict[str, list[int]] = {"access": [], "allocated": [], "freed": []}
     now = "access"
     for line in said.splitlines():
@@ -82,7 +82,7 @@ class Report:
     stacks: Stacks
 
     def worded(self, text: str) -> Verdict:
-        """Return the verdict from the first row that matches `text`."""
+        """Return the verdict from the first row of the table that matches `text`."""
         fits = words.matching(text)
         assert fits is not None  # the last row matches everything
         row, found = fits
@@ -90,7 +90,7 @@ class Report:
         return words.verdict(self.source.name, row, places, report=self, found=found)
 
     def at(self, where: str) -> list[Note]:
-        """Return the notes for `where`; `a|b` means those of `a`, or else of `b`."""
+        """Return the notes that `where` names; `a|b` means `b` if `a` has none."""
         at, source, local = self.stacks, self.source, _local.search(self.said)
         declared = [int(local[2])] if local else []
         if not local or declared[0] not in source.containing(local[1]):
@@ -146,7 +146,7 @@ class Report:
 
     @property
     def result(self) -> str:
-        """What a signed number would have become, in the sanitizer's words."""
+        """The sanitizer's words on an overflow: `... cannot be represented in ...`."""
         match = _runtime.search(self.said)
         return capital(match[3].split(": ", 1)[-1].replace("'", "`")) if match else ""
 
@@ -164,13 +164,13 @@ class Report:
 
     @property
     def outside(self) -> tuple[str, str]:
-        """What was accessed outside a block of the heap, and why that is wrong."""
+        """The message on an access outside a block of the heap, and the explanation."""
         region = _region.search(self.said)
         said = self._beside(region) if region else words("outside-all", did=self.did)
         return said["message"], said["why"]
 
     def _beside(self, region: re.Match[str]) -> dict[str, str]:
-        """Return what was accessed outside this region, and why that is wrong."""
+        """Return the wording for an access outside this region: `message` and `why`."""
         size, side = self.size, region[2]
         off, length = int(region[1]), int(region[3])
         names = {int(a, 16): n for n, a in _array.findall(self.said)}
@@ -202,7 +202,7 @@ class Report:
 
     @property
     def leaks(self) -> dict[int, tuple[int, int]]:
-        """Allocation's line → its numbers of bytes and blocks that were not freed."""
+        """The bytes and blocks that were not freed, by the line that allocated them."""
         found: dict[int, tuple[int, int]] = {}
         for size, count, stack in _leak.findall(self.said):
             for line in stacks(self.source, stack).access[:1]:
@@ -227,8 +227,8 @@ def _endless(source: Source, said: str) -> Verdict:
 def _loops(source: Source, line: int) -> list[int]:
     """Return the line numbers where the loops around a line begin, outermost first.
 
-    Loops are found by indentation. It is chance on which line of a loop a program is
-    stopped, but not in which loop.
+    Loops are found by indentation. The program may have been stopped on any line of the
+    innermost loop.
     """
     heads: list[int] = []
     depth = 1 << 16

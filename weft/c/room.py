@@ -1,4 +1,4 @@
-"""The room of C: compile, run under the sanitizers, compare, say what is wrong."""
+"""Checks of cells of C: compile, run under the sanitizers, compare, and explain."""
 
 import inspect
 import re
@@ -130,7 +130,7 @@ def compiled(
 def judged(
     exercise: CExercise, source: Source, case: Case, ran: running.Ran
 ) -> Verdict | None:
-    """Return the verdict on one run, or None if the results are right."""
+    """Return the verdict on one run, or None if it is right and leaks no memory."""
     found = reports.verdict(source, ran)
     leak = found if found is not None and found.kind == "leak" else None
     if found is not None and leak is None:
@@ -159,8 +159,8 @@ def judged(
 def _writing(source: Source, prototype: str) -> list[Note]:
     """Return the lines that produce a result: by `return`, or through a pointer.
 
-    Lines that assign to a pointer parameter itself come first, as they have no effect
-    outside the function.
+    If there are lines that assign to a pointer parameter itself, which has no effect
+    outside the function, returns only those.
     """
     pointers = re.findall(r"\*(\w+)\s*[,)]", prototype)
     own = [

@@ -59,7 +59,7 @@ class Source:
 
     @property
     def seed(self) -> int:
-        """A number derived from this text, so that other answers get other data."""
+        """A number derived from this text, so that each answer gets its own data."""
         return int.from_bytes(hashlib.sha256(self.text.encode()).digest()[:8])
 
     def place(self, line: int) -> Place:
@@ -73,7 +73,7 @@ class Source:
 
 
 def read(magic: str, language: str, body: str) -> Source:
-    """Make the source of a cell from the argument of its magic, and its text.
+    """Make the source of a cell from its text and the argument of its magic.
 
     magic: the name of a function, or of a file: `swap`, `stats.h`.
     """

@@ -35,8 +35,8 @@ def save(source: Source) -> str:
 def terminal(*commands: str) -> None:
     """Run commands in the folder, and print each with its output.
 
-    If a command's program is not on this machine, the rest is skipped, and a line says
-    how to install the program.
+    Stops at a command that takes too long, or whose program is not on this machine; a
+    line then says why, or how to install the program.
     """
     for command in commands:
         program = command.split()[0]

@@ -33,13 +33,13 @@ Where = Callable[[], Place | None]
 
 
 def joined(a: Clock, b: Clock) -> Clock:
-    """Return the union of what two clocks know."""
+    """Merge two clocks, keeping the larger count of each stream."""
     return a | {name: max(count, a.get(name, 0)) for name, count in b.items()}
 
 
 @dataclass(frozen=True)
 class Access:
-    """A read or a write of some memory by a stream. what: the operator's name."""
+    """A read or write by operation `count` of a stream. what: the operator's name."""
 
     stream: str
     count: int
@@ -345,7 +345,7 @@ class Model(TorchDispatchMode):  # type: ignore[no-untyped-call]
         changed: list[torch.Tensor],
         replayed: bool = False,
     ) -> None:
-        """Note an operator's reads of `given`, and its stores in `changed`."""
+        """Note reads of reserved memory in `given`, and stores to it in `changed`."""
         stored = {key(each) for each in changed}
         for each in {key(each) for each in given} - stored:
             if reserved := self._reserved.pop(each, None):
@@ -385,7 +385,10 @@ class Model(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self._heard = len(self.waits)
 
     def end(self) -> None:
-        """End a capture. It has run nothing, so restore the memory that it changed."""
+        """End a capture, and undo what its operators did, because a GPU has run none.
+
+        Raises RuntimeError if no capture is in progress.
+        """
         graph, self.capturing = self.capturing, None
         if graph is None:
             raise RuntimeError("no capture is in progress")

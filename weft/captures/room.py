@@ -218,7 +218,7 @@ class Run:
         self.values()
 
     def look(self) -> None:
-        """Check what the model knows: the capture, and the order of streams."""
+        """Check what the model recorded: captures, waits, unset memory, and order."""
         graphs = [graph for graph in self.model.graphs if graph.nodes]
         if not graphs or not self.captured:
             raise self.failed("no-graph", returns(self.function))

@@ -1,8 +1,8 @@
 """The data of a check: a case for each size, and one at a size it does not list.
 
-A kernel that knows the sizes of its check, or their answers, is no kernel. So a check
-adds a size between the given ones. The size and its data are derived from the learner's
-source: they are the same at every run, until the source changes.
+A kernel that works only for the sizes of its check must not pass, so a check adds one
+between the given sizes. That size and its data are derived from the learner's source:
+they are the same at every run, until the source changes.
 """
 
 import itertools
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 Arrays = tuple[Any, ...]
-SEED = 20_26  # of the cases that an exercise lists
+SEED = 20_26  # for the cases that an exercise lists
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Case:
 
     inputs: the arguments of the learner's code. expected: the spec's results for them,
     computed in double precision. listed: whether the exercise lists this case. told:
-    the name of the case in a verdict, "" for 'size 16 × 1,024'.
+    the name of the case in a verdict, "" for its size, as in 'size 16 × 1,024'.
     """
 
     size: tuple[Any, ...]
@@ -64,7 +64,7 @@ def is_array(value: Any) -> bool:
 
 
 def widened(value: Any) -> Any:
-    """Convert `value` to double precision, where the spec's rounding is negligible."""
+    """Convert floats to double precision, where the spec's rounding is negligible."""
     if getattr(getattr(value, "dtype", None), "kind", "") != "f":
         return value
     return value.astype("float64") if is_array(value) else float(value)
@@ -107,9 +107,10 @@ def _between(a: int, b: int, share: float, given: list[int]) -> int:
 
 
 def evened(size: Any, sizes: Sequence[Any]) -> Any:
-    """Return a size like `size`, but even in every axis whose parity is free.
+    """Return a size like `size`, but even in every axis whose sizes share no divisor.
 
-    The even numbers are not multiples of four, because all the listed sizes may be.
+    The even numbers are not multiples of four, because all even sizes that are listed
+    may be.
     """
     rows = [as_tuple(one) for one in sizes]
     found = []
@@ -143,7 +144,8 @@ def unseen_arguments(cases: Sequence[Any], number: int) -> list[Arrays]:
 def divided(between: Arrays, rows: Sequence[Arrays]) -> list[Arrays]:
     """Return variants of `between` with one argument a multiple of another.
 
-    Only for pairs that are multiples in some of the `rows` but not in all.
+    Considers only pairs of arguments of which one is a multiple of the other in some of
+    the `rows`, but not in all.
     """
     found = []
     for a, b in itertools.permutations(range(len(between)), 2):

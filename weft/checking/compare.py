@@ -65,7 +65,7 @@ def doubtful(got: Array, wanted: Array, tolerance: float) -> Array:
 
 
 def at_first(wrong: Array, got: Array, wanted: Array, hint: str) -> Difference:
-    """Return the difference, a `SMALL` one, at the first of the `wrong` elements."""
+    """Return a `SMALL` difference at the first element of the mask `wrong`."""
     first = tuple(int(i) for i in np.argwhere(wrong)[0])
     count = int(np.count_nonzero(wrong))
     at = first, got[first], wanted[first], count, got.size

@@ -24,8 +24,8 @@ class Pattern(Enum):
 class Difference:
     """The first wrong element of an output, and the pattern of all wrong elements.
 
-    hint: a sentence on the pattern. belongs: where the first wrong value would be
-    right, if that is a single place.
+    hint: a sentence on the pattern. belongs: the only index at which the first wrong
+    value would be right, None if there is no such index.
     """
 
     index: tuple[int, ...]

@@ -117,7 +117,7 @@ class Exercise:
         return lesson.unseen(self.name), lesson.larger(self.name)
 
     def unseen_case(self, seed: int) -> Any:
-        """Return the case that the exercise does not list.
+        """Return the additional case, which the exercise does not list, or None.
 
         seed: derived from the learner's source. Returns None if the exercise excludes
         such a case, or if its inputs cannot be made in that size.

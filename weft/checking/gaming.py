@@ -27,7 +27,7 @@ def watched(
 
     The borrowed answer is None if the function did the work itself. Otherwise it is the
     name of the spec, or of a function or module that `without` lists, and the line that
-    calls it. scope: the learner's function, if `function` is ours and only calls it.
+    calls it. scope: the learner's function, if `function` is a wrapper around it.
     Raises `Endless` if the function does not end, and any exception that it raises.
     """
     watch = _Watch(scope or function, spec, without)

@@ -73,7 +73,7 @@ def of_lab(lab: str) -> tuple[Mapping[str, list[str]], Names]:
 def changed(
     exercise: str, scope: Mapping[str, Any]
 ) -> list[tuple[str, Any, tuple[str, str]]]:
-    """Return the names of an exercise that differ from the notebook's definitions.
+    """Return names of an exercise whose values differ from the notebook's definitions.
 
     Each comes with its value and its definition: a kind ("value", "def", "import" or
     "builtin") and a text. A name that is missing from `scope` counts only if it should
@@ -97,7 +97,7 @@ def changed(
 def is_still(value: Any, what: str, text: str, scope: Mapping[str, Any]) -> bool:
     """Return whether a name still has the notebook's definition.
 
-    Returns True if that cannot be decided.
+    A value or an import that cannot be evaluated here counts as unchanged.
     """
     if what == "builtin":
         return value is getattr(builtins, text, None)
@@ -121,7 +121,7 @@ def is_still(value: Any, what: str, text: str, scope: Mapping[str, Any]) -> bool
 def is_import(value: Any, module: str, name: str) -> bool:
     """Return whether a value is the module `module`, or its attribute `name`.
 
-    Returns True, too, if the module cannot be imported here.
+    Also returns True if the module cannot be imported here.
     """
     try:
         found = import_module(module)
@@ -200,7 +200,7 @@ def no_function(
 ) -> Verdict:
     """Return the verdict on a check whose own function has been replaced.
 
-    field: the argument of the check that should be a function and is `value`.
+    field: the argument of the check that should be a function, but is `value`.
     """
     now = described(value)
     name = getattr(value, "__name__", None)

@@ -21,7 +21,7 @@ BUTTON = (
 )
 
 # The steps are a list, and the script shows one of them at a time. It begins with the
-# last, which is the fault. `weft-step` tells an editor in the page which line it is at.
+# last, which is the fault. The event `weft-step` tells an editor in the page its line.
 SCRIPT = """
 (() => {
   const box = document.currentScript.previousElementSibling;

@@ -1,4 +1,4 @@
-"""Say what is wrong with a few numbers that a function returns in a fixed order."""
+"""Describe what is wrong with numbers that a function returns in a fixed order."""
 
 from collections.abc import Mapping, Sequence
 from numbers import Real
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def compared(names: Sequence[str], got: Any, wanted: Sequence[int]) -> str:
-    """Say which number is wrong, or which numbers to return; "" if all are right."""
+    """Describe the first wrong number, or what to return; "" if all are right."""
     if not are_numbers(got, len(names)):
         return f"Return {len(names)} numbers: ({', '.join(names)})."
     for name, mine, right in zip(names, got, wanted, strict=True):

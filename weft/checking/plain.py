@@ -20,7 +20,7 @@ ORDER = "bifcU"  # of two kinds, the later one can represent values of both
 
 
 def is_plain(value: Any) -> bool:
-    """Return whether a value consists only of Python's own numbers and strings."""
+    """Return whether a value consists only of Python's numbers, strings and None."""
     if isinstance(value, dict):
         return all(map(is_plain, value.values()))
     if type(value) in (tuple, list):
@@ -116,7 +116,7 @@ def size_of(wanted: Sequence[Any]) -> float:
     """Return the root mean square of the finite numbers, or 0 if there are none."""
     finite = [abs(w) for w in wanted if cmath.isfinite(w)]
     largest = max(finite, default=0)
-    if not largest:  # dividing by it keeps their squares in range
+    if not largest:  # the divisor below, which keeps the squares in range
         return 0.0
     mean: float = sum((w / largest) ** 2 for w in finite) / len(finite)
     return float(largest * math.sqrt(mean))
@@ -233,9 +233,10 @@ def _tail(got: Block, _: Block, right: list[bool], tolerance: float) -> Looks:
 
 
 def one_by_one(got: Block, wanted: Block, tolerance: float) -> Difference | None:
-    """Return the first difference, judging each number only by its own size.
+    """Return the first difference, or None; judge each number by its own size alone.
 
-    For values of different kinds, where a small one counts even beside a large one.
+    For values of different kinds, where a small one counts even beside a large one. A
+    number that should be 0 is not judged.
     """
     for number, (a, b) in enumerate(zip(got.parts, wanted.parts, strict=True)):
         mine, aim = replace(got, parts=(a,)), replace(wanted, parts=(b,))

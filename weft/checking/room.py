@@ -52,7 +52,7 @@ class Room(Protocol):
     exercise: type[Any]
 
     def takes(self, thing: Any, asked: Mapping[str, Any]) -> bool:
-        """Return whether `thing` is checked here. asked: the arguments of the check."""
+        """Return whether this room checks `thing`. asked: the check's arguments."""
 
     def stages(self, exercise: Any) -> Iterator[Facts]:
         """Judge stage by stage; yield the facts of each stage that the thing passes.
@@ -62,7 +62,7 @@ class Room(Protocol):
 
 
 def judge(room: Room, thing: Any, asked: Mapping[str, Any]) -> Verdict:
-    """Check `thing`. What it prints meanwhile becomes part of the verdict.
+    """Check `thing`; return the verdict, which includes what `thing` printed.
 
     Raises ValueError if the exercise has an argument or a limit that its kind does not
     have. With WEFT_STRICT=1 a failure raises CheckFailed.

@@ -14,7 +14,7 @@ from weft.checking.values import as_array
 
 Slip = Callable[..., Any]  # a spec with a typical mistake in it
 Because = Callable[..., str | tuple[str, str]]
-MANY = 4  # from this many results on, what they have in common is not chance
+MANY = 4  # this many results do not agree by chance
 
 
 def result_if(
@@ -22,9 +22,9 @@ def result_if(
 ) -> Because:
     """Make a function for `because=` that names the slip behind a wrong result.
 
-    slips: what happens, worded to follow "if" → a function of the inputs that gives the
-    outputs in that case, or a tuple of the input that is to blame and such a function.
-    The first slip that fits is named.
+    slips: what happens, worded to follow "if" → a function of the inputs that returns
+    the outputs in that case, or a tuple of the name of the input to blame and such a
+    function. The first slip that fits is named.
     """
 
     def because(*values: Any) -> str | tuple[str, str]:
@@ -48,9 +48,9 @@ def other_number(
 ) -> tuple[int, float] | None:
     """Find a scalar input for which the learner's code used another number.
 
-    With that number the spec yields exactly the wrong outputs. It is 0, 1 or derived
-    from the given numbers; with many results, it may be any number. Returns the input's
-    index and the number, or None if no number fits.
+    With that number the spec yields the wrong outputs. The number is 0, 1 or derived
+    from the given ones, or any other on which at least `MANY` results agree. Returns
+    the input's index and the number, or None if no number fits.
     """
     numbers = [
         k

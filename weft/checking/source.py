@@ -1,4 +1,4 @@
-"""Read a learner's source: its lines, its syntax tree, whether it was begun."""
+"""Read a learner's source: its lines, its syntax tree, the names that it uses."""
 
 import ast
 import hashlib
@@ -18,7 +18,7 @@ from weft.starters import STUB, source, source_function
 
 
 def unreadable(kernel: Any) -> list[str]:
-    """Return the names of the kernel and the functions it calls that have no source."""
+    """Return which of a kernel and the functions it calls have no source, by name."""
     called = [(getattr(kernel, "__name__", "the kernel"), kernel)]
     seen: dict[Any, str] = {}
     while called:
@@ -140,7 +140,7 @@ def scope_of(function: FunctionType) -> dict[str, Any]:
 
 
 def global_names(kernel: Any, seen: set[Any] | None = None) -> Iterator[str]:
-    """Yield the global names used by a kernel and by the functions it calls."""
+    """Yield the global and attribute names in a kernel and the functions it calls."""
     inner = source_function(kernel)
     seen = set() if seen is None else seen
     if inner is None or inner in seen:

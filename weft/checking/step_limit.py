@@ -20,12 +20,12 @@ from weft.places import Note, Place
 from weft.starters import source_function
 from weft.tracebacks import deliberate
 
-MOST_LINES = 3_000_000  # the most lines of the learner's that one call may run
-BOUNDED = 20  # factor on the limit if all running loops are `for`
+MOST_LINES = 3_000_000  # how many of the learner's lines one call may run
+BOUNDED = 20  # multiplies the limit if all running loops are `for`
 
 
 class Endless(BaseException):
-    """Ends a function that has run too many lines. `except Exception` lets it pass."""
+    """Ends a function that ran too many lines. `except Exception` does not catch it."""
 
     def __init__(self, place: Place, lines: int) -> None:
         super().__init__(place)
@@ -67,7 +67,7 @@ def counted(
     """Call a learner's function once, on `args`, and count the lines it runs.
 
     Lines of the learner's other functions count as well. scope: the learner's function,
-    if `function` is ours and only calls it.
+    if `function` is a wrapper around it.
 
     Raises `Endless` after more than `most` lines, by default MOST_LINES; after BOUNDED
     times as many if only `for` loops are running, because those usually end. Time is
@@ -178,7 +178,7 @@ def _only_for_loops(frame: FrameType | None) -> bool:
 def circles(code: CodeType) -> bool:
     """Return whether an instruction of `code` jumps to itself.
 
-    One in `while True: pass` does, and causes no line events.
+    `while True: pass` has such an instruction, and causes no line events.
     """
     return any(
         step.opname.startswith("JUMP") and step.argval == step.offset
@@ -222,9 +222,10 @@ def place_of(code: CodeType, stopped: int, late: set[tuple[CodeType, int]]) -> P
 
 
 def place_in(frame: FrameType | None, names: dict[str, Any]) -> Place:
-    """Return the line, or its loop, of the learner's innermost frame from `frame` on.
+    """Return the line at which the learner's code is, or the loop around that line.
 
-    Searches towards the callers; returns Place("", 0) if no frame is the learner's.
+    Searches from `frame` towards the callers. Returns Place("", 0) if no frame is the
+    learner's.
     """
     while frame is not None:
         if frame.f_globals is names:
@@ -245,7 +246,7 @@ def loops_around(code: CodeType, stopped: int) -> list[ast.While | ast.For]:
 
 
 def ended(function: Any, again: Callable[[], Any]) -> list[Note]:
-    """Return the `return` with which a call ends, by making the call `again`.
+    """Return the line of the `return` that ends a call, by making the call `again`.
 
     Returns the function's first `return` if that fails.
     """

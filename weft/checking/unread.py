@@ -1,4 +1,4 @@
-"""Find the elements of the inputs that a wrong result needs and no thread has read."""
+"""Find elements of the inputs that a wrong result needs, but no thread has read."""
 
 from collections.abc import Mapping
 
@@ -20,7 +20,7 @@ def never_read(
 ) -> str:
     """Describe an unread element that a result needs; return "" if there is none.
 
-    Arguments are those of `first_unread`.
+    The arguments are those of `first_unread`.
     """
     return first_unread(exercise, case, read, which, index, who)[1]
 
@@ -33,7 +33,7 @@ def first_unread(
     index: tuple[int, ...],
     who: str = "",
 ) -> tuple[str, str]:
-    """Find an array with an unread element that a result needs, and describe it.
+    """Find an array with an unread element that a result needs; describe the element.
 
     read: input number → its name, and a mask of the elements that were read. which,
     index: the number of the output with the wrong result, and the result's index. An

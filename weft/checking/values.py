@@ -24,11 +24,11 @@ def judge(
     lead: str = "",
     **more: Any,
 ) -> None:
-    """Raise `Failed` for a wrong value unless `got` agrees with `wanted`.
+    """Raise `Failed` unless `got` agrees with `wanted`.
 
     what: how a sentence names the value, after the words in `lead`. why: what the
     verdict says of the cause, if the difference shows no pattern; or a function of the
-    difference, which always decides. more: fields of the verdict.
+    difference, whose result is always used. more: fields of the verdict.
     """
     wrong = difference(got, wanted, exercise.tolerance)
     if wrong is not None:
@@ -90,7 +90,7 @@ def as_array(value: Any) -> Any:
 
 
 def is_tree(value: Any) -> bool:
-    """Return whether a value is a tree, which NumPy cannot hold in one array."""
+    """Return whether a value is a tree that NumPy cannot hold in one array."""
     if isinstance(value, dict):
         return True
     if not isinstance(value, tuple | list):

@@ -39,7 +39,7 @@ MARKS = {PASSED: "✓", TO_DO: "○", FAILED: "✗"}
 
 
 class CheckFailed(AssertionError):
-    """Raised, not shown, where a failing check must stop a run (WEFT_STRICT=1)."""
+    """Raised for a failed check if it must stop the run (WEFT_STRICT=1)."""
 
 
 class Failed(Exception):
@@ -55,7 +55,7 @@ class Failed(Exception):
 
 @contextmanager
 def right_before(size: str) -> Iterator[None]:
-    """Add `size`, at which all was right, to a later verdict on a wrong value."""
+    """Add `size`, which was right, to a wrong-value verdict from the `with` block."""
     try:
         yield
     except Failed as failed:
@@ -71,12 +71,12 @@ class Verdict:
 
     name: the exercise. kind: a row of `kinds.KINDS`. message: what happened; why: the
     explanation. places: source lines, each with a note. thread, block: the indices of
-    the thread concerned, None if there is none. when: the data. facts: what a passing
-    function did. headline, topic: override those of `kind`. rows: the accesses in the
-    trace to which the first of the places belong. premise: the beginning of the
-    explanation, about the order in which things run. only: the sentence of `why` about
-    the one block, warp or lane that alone is wrong, or right. right_for: a size at
-    which all was right.
+    the thread concerned, None if there is none. when: the data of the run. facts: what
+    else the check found. headline, topic: override those of `kind`. rows: the accesses
+    in the trace that belong to the first places, in the same order. premise: the
+    beginning of the explanation, about the order in which things run. only: the
+    sentence of `why` about the only block, warp or lane that is wrong, or right.
+    right_for: a size at which all was right.
 
     onward: what comes after a pass, None if progress is not recorded. judged: the
     execution of the cell whose code was judged, None if unknown. printed: what the
@@ -299,7 +299,7 @@ def text(verdict: Verdict) -> str:
 def html_of(verdict: Verdict) -> str:
     """Return a verdict as HTML for a notebook, without a stylesheet.
 
-    The scripts of `Execution` and `History` only add to the HTML, where they can run.
+    The HTML is complete without the scripts of `Execution` and `History`.
     """
     if verdict.state == TO_DO:
         return _short_html(verdict)
@@ -338,10 +338,10 @@ def html_of(verdict: Verdict) -> str:
 
 
 def _short_html(verdict: Verdict) -> str:
-    """Return a `TO_DO` verdict as a few lines of HTML; a lab begins with many of them.
+    """Return a `TO_DO` verdict as brief HTML, because a lab begins with many of them.
 
-    The execution is beside the title, and one paragraph, as wide as the notebook, says
-    all the rest.
+    The `Execution` is beside the title, and one paragraph, as wide as the notebook, has
+    the rest.
     """
     judged = verdict.judged.html() if verdict.judged else ""
     style = "display:flex;flex-wrap:wrap;align-items:center;column-gap:1.5em"

@@ -1,9 +1,9 @@
 """Stop a plain Python function that waits for ever, with a timer.
 
-`step_limit` counts lines, but a function that sleeps runs none. So every second a
-signal of the operating system checks what the thread has done: nearly nothing, for many
-seconds in a row, is waiting. Only seconds in which this thread computed nothing count,
-so a slow machine, or one that was asleep, changes nothing.
+`step_limit` counts lines, but a function that sleeps runs none. So a timer signal
+checks every second how much CPU time the thread has used: almost none for many seconds
+in a row means that it is waiting. A slow machine, or one that was asleep, changes
+nothing.
 
 A timer cannot end a single call of C code that never returns to Python, such as
 `sum(range(10**12))`, nor a function that catches every exception and goes on. There is

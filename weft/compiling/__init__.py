@@ -201,7 +201,10 @@ def compile_kernel(kernel: Any, args: tuple[Any, ...]) -> Outcome:
 
 
 def without(reason: str) -> Outcome:
-    """Return the outcome for a kernel that the compiler has not seen."""
+    """Return the outcome for a kernel that was not compiled, for this reason.
+
+    It is `unverified` if the last process lost could compile, else `skipped`.
+    """
     return Outcome(unverified=reason) if _lost else Outcome(skipped=reason)
 
 

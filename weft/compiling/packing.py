@@ -77,7 +77,7 @@ class Packer:
     def __init__(self) -> None:
         self.functions: list[Parcel] = []
         self.classes: list[Item] = []
-        # the lowest compute capability that supports everything in it
+        # the lowest compute capability that supports everything in the functions
         self.needs = (0, 0)
         self._numbers: dict[FunctionType, int] = {}
         self._known: dict[type, int] = {}
@@ -163,7 +163,7 @@ class Packer:
 
 
 def is_own(kind: type) -> bool:
-    """Return whether a class is defined outside Python and Numba themselves."""
+    """Return whether a class is from none of `builtins`, NumPy, Numba and `weft`."""
     return not numerical(kind.__module__) and kind.__module__ != "builtins"
 
 

@@ -66,7 +66,7 @@ def _worded(row: str, found: re.Match[str]) -> Said:
 
 
 def kind_of(written: str) -> str:
-    """Return a Numba type in plain words, with its article."""
+    """Return a Numba type in plain words, with an article."""
     written = written.strip()
     if found := re.match(r"array\((\w+), (\d)d", written):
         return f"an array of {found[1]}"
@@ -98,7 +98,7 @@ def kind_of(written: str) -> str:
 
 
 def split(arguments: str) -> list[str]:
-    """Return the types in 'array(float32, 1d, C), int64', one by one."""
+    """Split a list of types, 'array(float32, 1d, C), int64', at the outer commas."""
     parts, depth = [""], 0
     for letter in arguments:
         depth += (letter in "([<") - (letter in ")]>")
@@ -137,7 +137,7 @@ def _unknown_attribute(name: str, owner: str) -> Said:
 
 
 def _index(verb: str, types: list[str], message: str) -> Said:
-    """Say what is wrong with an index, given the types of the array and the index."""
+    """Explain what is wrong with an index, from the types of the array and index."""
     owner, index = types[0], types[1]
     many = re.search(r"cannot index array\(\w+, (\d)d.*? with (\d+) indices", message)
     if many:
@@ -156,7 +156,7 @@ def _index(verb: str, types: list[str], message: str) -> Said:
 
 
 def _call(found: re.Match[str]) -> Said:
-    """Say what is wrong with a call, from the function's name and its arguments."""
+    """Explain what is wrong with a call, from the function's name and its arguments."""
     name = re.sub(r"^(<built-in function|<function|<class|<intrinsic) ?", "", found[1])
     name = name.split(" at ")[0].strip("<>' ")
     written = split(found[2])

@@ -1,7 +1,8 @@
 """The process that compiles: Numba without its simulator, one job after another.
 
 Started as a script by `weft.compiling`. Jobs arrive on its standard input, answers go
-to its standard output, each pickled, after its length; it ends when its input does.
+to its standard output. Each is pickled and follows its length. The process ends when
+its input does.
 """
 
 import dis
@@ -159,7 +160,7 @@ class Compiler:
         return found
 
     def answer(self, job: Job) -> Job:
-        """Compile the first function of `job` for every capability."""
+        """Compile a job's kernel for every capability; return an `Outcome`'s fields."""
         try:
             functions = self.unpack(job)
             signatures = [pickle.loads(each)[0] for each in job["signatures"]]
@@ -302,8 +303,8 @@ class Compiler:
 def where(error: BaseException, files: set[str]) -> tuple[str, int] | None:
     """Return the file, one of the learner's `files`, and the line of Numba's `error`.
 
-    Returns None if they are unknown. Not all errors name them; the frames that the
-    errors passed through do.
+    Returns None if they are unknown. If the message does not name them, looks for them
+    in Numba's objects, in the frames of the traceback.
     """
     for file in files:
         said = re.search(rf"{re.escape(file)} \((\d+)\)", str(error))
@@ -328,7 +329,7 @@ def spot(value: Any, files: set[str]) -> tuple[str, int] | None:
         at = getattr(value, "loc", value)
         filename, line = at.filename, at.line
         return (filename, line) if filename in files else None
-    except Exception:  # whatever its attributes compute
+    except Exception:  # its attributes may raise anything
         return None
 
 
@@ -355,8 +356,8 @@ def float64_lines(
     `.loc` in PTX says which line the next instructions come from, and for inlined code
     also the line that it was inlined into. The compiler moves a conversion or a sign to
     unrelated lines, even the `def`: alone on a line, these count only on the lines
-    `working`. A copy from register to register, as where branches meet again, counts on
-    no line.
+    `working`. A copy from register to register, as where branches meet again, does not
+    count. If nothing counts, all lines with float64 instructions are returned.
     """
     found: set[tuple[str, int]] = set()
     moved: set[tuple[str, int]] = set()

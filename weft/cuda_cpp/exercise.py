@@ -21,15 +21,15 @@ class CudaCppExercise(Exercise):
     out: `(*inputs)` → the outputs as they are before the launch, for a kernel that
         updates them in place. None: float32, with the shape of the spec's outputs, full
         of NaN.
-    full: a size that is run if there is a GPU. Without one, a function that launches is
-        called with it too, and its launch has to fit.
+    full: a size that is run if there is a GPU. Even without one, the function `host` is
+        called with this size, and its launch must be possible.
     host: the declaration of a function in the same cell that launches the kernel and
         returns a new `at::Tensor`, if the exercise asks for one. Its parameters are
         `inputs`, in order: arrays as tensors, Python's numbers as double and int64_t.
         Its tensors may have any strides.
-    refused: `(*inputs)` → description → inputs that do not fit together, which the
-        function must refuse. Inputs in host memory and those of another type than
-        float32 are always tried.
+    refused: `(*inputs)` → a dict from descriptions to inputs that do not fit together,
+        which the function must refuse. Inputs in host memory, in float64 and on another
+        GPU are always tried.
     """
 
     needs: ClassVar[tuple[str, ...]] = (

@@ -296,7 +296,10 @@ def reported(said: str) -> list[Launch]:
 
 @dataclass(frozen=True)
 class Result:
-    """The tensor that a call has returned, and the inputs after the call."""
+    """The tensor that a call has returned, and the inputs after the call.
+
+    shares: whether the tensor shares memory with an input.
+    """
 
     value: Array
     device: int
@@ -365,7 +368,7 @@ class Called:
         raise self.failed(self.call.refused, self.launch_lines)
 
     def stopped(self) -> None:
-        """Check a run that did not complete, or whose launch was impossible."""
+        """Raise `Failed` if the run did not complete, or a launch was impossible."""
         for launch in self.launches:
             if not launch.fits:
                 raise self.unfit(launch)
@@ -443,7 +446,7 @@ class Called:
         raise self.failed("wrong-value", self.launch_lines, said=said, lead=wrong.hint)
 
     def manner(self) -> None:
-        """Check how a launch with the right result was made."""
+        """Check each launch's stream and error check, and that the host never waits."""
         for launch in self.launches:
             if launch.stream != (launch.device, SIDE):
                 raise self.failed("stream", self.launch_lines)
@@ -515,10 +518,10 @@ def judged(
 
 
 def judge_full_size(exercise: CudaCppExercise, made: Callable[[Call], Called]) -> None:
-    """Judge the launch for the size of a GPU. Raises `Failed` if it is wrong.
+    """Judge the launch at the exercise's `full` size. Raises `Failed` if it is wrong.
 
     Its threads run only if there are fewer of them than elements, because each may then
-    take several. made: makes a call.
+    take several. made: a function that makes a call.
     """
     case = exercise.case(exercise.full)
     devices = (0,) * len(case.inputs)

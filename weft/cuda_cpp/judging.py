@@ -125,7 +125,7 @@ class Judge:
         )
 
     def in_any_order(self, left: Left) -> Verdict | None:
-        """Return the verdict on an element that depends on the threads' order."""
+        """Return the verdict on an element that depends on thread order, or None."""
         both = np.isnan(left.after) & np.isnan(left.alone)
         at = np.flatnonzero((left.after != left.alone) & ~both)
         return self._worded("order", left, int(at[0])) if len(at) else None

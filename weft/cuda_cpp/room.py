@@ -18,7 +18,7 @@ from weft.cuda_cpp.judging import Judge
 
 
 class CudaCpp:
-    """Checks kernels in CUDA C++: on the CPU, by NVRTC, and on a GPU."""
+    """Checks kernels in CUDA C++: on the CPU, with NVRTC, and on a GPU."""
 
     what = "a kernel in CUDA C++"
     exercise = CudaCppExercise

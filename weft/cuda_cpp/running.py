@@ -85,7 +85,7 @@ def names_of(prototype: str) -> list[str]:
 
 
 def program(file: str, prototype: str, arguments: Sequence[Any]) -> str:
-    """Return the program's text for arguments of these types. file: the learner's."""
+    """Return the text of a program that runs the kernel in `file` on such arguments."""
     names, lines = names_of(prototype), []
     for name, value in zip(names, arguments, strict=True):
         kind = driver.TYPES[value.dtype.str[1:]]

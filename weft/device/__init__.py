@@ -1,4 +1,4 @@
-"""The machine that this runs on: its GPU, what it lacks, and how fast it is.
+"""This machine: its GPU, what it lacks, and how fast it is.
 
 `find` is fast. The slower functions, `doctor` and `ceilings`, are imported when they
 are called.
@@ -26,8 +26,8 @@ __all__ = [
 def doctor(measure: bool = True) -> "Report":
     """Return a report on this machine: what is there, what is missing, what to do.
 
-    measure: whether to time copies and arithmetic too (under 3 s). Never raises because
-    of something that a machine lacks; the report says so instead.
+    measure: whether to time copies and arithmetic too (under 3 s). Anything the
+    machine lacks is reported, and raises no error.
     """
     from weft.device.report import examine
 
@@ -35,11 +35,11 @@ def doctor(measure: bool = True) -> "Report":
 
 
 def ceilings(again: bool = False) -> "Ceilings":
-    """Return the measured limits of this machine: the roof over every kernel.
+    """Return the measured limits of this machine, which bound every kernel on it.
 
-    They are measured once for each GPU and kept in the file `ceilings.json` of the
-    store. again: whether to measure anew. Bytes/s count reading and writing; flop/s
-    count a multiply-add as 2.
+    They are measured once for each GPU and driver and kept in the store, in the file
+    `ceilings.json`. again: whether to measure anew. Bytes/s count both reading and
+    writing, and flop/s count a multiply-add as 2.
     """
     from weft.device import rates
 

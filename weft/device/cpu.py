@@ -18,7 +18,7 @@ def name(info: Path = INFO) -> str:
 
 
 def versions() -> dict[str, str]:
-    """Return {name: version} of the C compiler, or {} if there is none."""
+    """Return {"gcc": version}, or {} if gcc is missing or fails."""
     program = shutil.which("gcc")
     if program is None:
         return {}

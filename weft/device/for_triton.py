@@ -10,12 +10,12 @@ OLDEST = (8, 0)  # the lowest compute capability that Triton supports
 
 
 def missing() -> str:
-    """Say why no Triton program can run here, and what to do; "" if one can."""
+    """Return why Triton cannot run here and what to do, or "" if it can."""
     return "" if importlib.util.find_spec("triton") is not None else advice()
 
 
 def advice(platform: str = sys.platform) -> str:
-    """Say how to install Triton on this platform, or where else to run the lab."""
+    """Return advice on installing Triton, or on where else to run the lab."""
     if platform == "linux":
         return (
             "Triton is not installed. It comes with PyTorch's CUDA builds; without a "
@@ -31,7 +31,7 @@ def advice(platform: str = sys.platform) -> str:
 
 
 def too_old(gpu: Device) -> str:
-    """Say why Triton does not support this GPU; "" if it does, or if there is none."""
+    """Return why Triton does not support this GPU; "" if it does or there is none."""
     if not gpu.usable or gpu.capability >= OLDEST:
         return ""
     has, needs = (".".join(map(str, each)) for each in (gpu.capability, OLDEST))

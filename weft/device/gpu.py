@@ -3,7 +3,7 @@
 The driver is called through ctypes, which is fast, and possible before Numba is
 imported.
 
-Source of the numbers of the driver's answers and attributes: CUDA Driver API, `cuda.h`.
+The driver's error codes and attribute numbers are those of `cuda.h` (CUDA Driver API).
 """
 
 import ctypes
@@ -112,7 +112,7 @@ def _find(
     pieces: Callable[[], Toolkit],
     installed: Callable[[str], bool],
 ) -> Device:
-    """Compute the answer of `find`, the cheapest decisive checks first."""
+    """Compute the result of `find`, with the cheapest decisive checks first."""
     if _is_set(environ, "WEFT_SIMULATOR"):
         return Device(False, *_said("set", switch="WEFT_SIMULATOR"), unasked=True)
     found = ask_driver(load, environ)
@@ -130,7 +130,7 @@ def _find(
 def ask_driver(
     load: Callable[[], Any] | None = None, environ: Mapping[str, str] = os.environ
 ) -> Device:
-    """Return what the driver reports about the first GPU; check nothing else."""
+    """Return the first GPU as the driver reports it, without looking for compilers."""
     try:
         cuda = (load or load_driver)()
     except OSError:
@@ -248,7 +248,7 @@ def _too_old(supports: tuple[int, int]) -> tuple[str, str]:
 
 
 def _refusal(answer: int, environ: Mapping[str, str]) -> tuple[str, str]:
-    """Return (why, advice) for the driver's answer to cuInit."""
+    """Return (why, advice) for `answer`, an error code of cuInit."""
     visible = environ.get("CUDA_VISIBLE_DEVICES")
     if answer == 100 and visible is not None:
         return _said("hidden", visible=visible)

@@ -33,8 +33,8 @@ class Limits:
 def _limits(blocks: int, warps: int, shared: int, old: bool = False) -> Limits:
     """Return the limits of an SM with `shared` KiB of shared memory.
 
-    old: whether the compute capability is below 8.0, from which on the driver reserves
-    1 KiB per block.
+    old: whether the compute capability is below 8.0. From 8.0 on, the driver reserves
+    1 KiB of shared memory per block.
     """
     reserved = 0 if old else 1024
     piece = 256 if old else 128
@@ -59,8 +59,8 @@ LIMITS = {
 class Occupancy:
     """Resident blocks and warps of an SM, and what limits them.
 
-    allowed: for each resource, how many blocks it would allow. limited_by: the
-    resources that allow the fewest.
+    share: the warps, as a fraction of those that the SM can hold. allowed: how many
+    blocks each resource would allow. limited_by: the resources that allow the fewest.
     """
 
     blocks: int

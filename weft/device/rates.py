@@ -1,4 +1,4 @@
-"""The limits of this machine, measured: the roof over every kernel that runs on it.
+"""Measure the limits of this machine, which bound every kernel that runs on it.
 
 Hardly anything moves bytes faster than a plain copy, or multiplies large matrices
 faster than the vendor's library. A kernel is good if it comes near one of these limits.

@@ -37,7 +37,7 @@ class Item:
 
 
 def _lacking(what: str, found: str, row: str, **told: str) -> Item:
-    """Make the line for something missing or wrong; `row` has its note."""
+    """Return the line for something missing or wrong, with the note in `row`."""
     return Item(what, found, **words(row, **told))
 
 
@@ -104,7 +104,7 @@ def examine(
     versions: Mapping[str, str] | None = None,
     which: tools.Which = shutil.which,
 ) -> Report:
-    """Examine this machine. The arguments after `measure` replace parts of it."""
+    """Return a report on this machine. The keyword arguments replace parts of it."""
     gpu = gpu or find()
     found = {p: installed.of(p) for p in PACKAGES} if versions is None else versions
     items = [
@@ -188,7 +188,7 @@ def _capabilities(gpu: Device) -> list[Item]:
 
 
 def _labs(gpu: Device) -> list[Item]:
-    """Return a line on the labs that this GPU cannot run, and why; [] if none."""
+    """Return one line on the labs that a usable GPU cannot run, or [] if none."""
     if not gpu.usable:
         return []
     found = needs.unmet(chapters.names(), gpu)

@@ -37,7 +37,7 @@ _files = {
 
 @dataclass(frozen=True)
 class Toolkit:
-    """The files found; None for a piece that is missing."""
+    """The files that were found, with None for each piece that is missing."""
 
     nvrtc: Path | None = None
     nvvm: Path | None = None
@@ -50,7 +50,7 @@ class Toolkit:
 
     @property
     def major(self) -> int | None:
-        """The CUDA version (12, 13) of NVRTC, from the name of its file."""
+        """The major CUDA version of NVRTC, from its file's name, or None if unknown."""
         if self.nvrtc is None:
             return None
         found = re.search(r"nvrtc(?:\.so\.|64_)(\d{2})", self.nvrtc.name)

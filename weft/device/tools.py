@@ -98,7 +98,7 @@ class Missing:
 
 
 def of_lab(lab: str, on_gpu: bool) -> list[str]:
-    """Return the names of the tools that a lab's lesson.toml lists."""
+    """Return the tools listed in a lab's lesson.toml, on a GPU with its `gpu_tools`."""
     text = (chapters.folder() / lab / "lesson.toml").read_text(encoding="utf-8")
     lesson = tomllib.loads(text)
     return [*lesson.get("tools", ()), *(lesson.get("gpu_tools", ()) if on_gpu else ())]
@@ -119,7 +119,7 @@ def missing(
 
 
 def absent(names: Iterable[str], which: Which = shutil.which) -> list[Tool]:
-    """Return those of the named tools that are missing and would be useful here."""
+    """Return the named tools that are missing, unless their `beside` is missing too."""
     asked = set(names)
     return [
         tool

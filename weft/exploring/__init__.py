@@ -1,10 +1,10 @@
-"""Interactive figures: those of the book, in a notebook, and those of your own kernel.
+"""Interactive figures in a notebook: the book's, and those of your own kernels.
 
     from weft import explore
     from weft.exploring import figure
 
 A figure is one JavaScript module in the folder `figures`, the same in the book's pages
-and here. Without widgets, a table says what the picture shows.
+and here. Without widgets, a kernel's accesses are shown as a table.
 """
 
 from collections.abc import Callable
@@ -30,13 +30,13 @@ def figure(name: str, **state: Any) -> Any:
 def explore(kernel: Any) -> "Explorer":
     """Show what a kernel does to memory: `explore(kernel)[grid, block](*args)`.
 
-    Without brackets, `explore(kernel)` shows the launch at which its last check stopped
-    because of a wrong value.
+    Without brackets, `explore(kernel)` shows the launch at which the kernel's last
+    check stopped because of a wrong value.
 
     The launch runs in the simulator, even if there is a GPU, so keep it small. What the
-    kernel writes is in its arguments afterwards, as after any launch. Instead of a
-    number, `choose(1, 2, 4)` makes a control: each choice is a separate launch, with
-    the arrays as they were before the first launch.
+    kernel writes is in its arguments afterwards, as after any launch. Pass
+    `choose(1, 2, 4)` instead of a number to get a control: each choice is a separate
+    launch, with the arrays as they were before the first one.
     """
     return Explorer(kernel)
 
@@ -44,14 +44,15 @@ def explore(kernel: Any) -> "Explorer":
 class Explorer:
     """A kernel to explore, before its launch.
 
-    Displayed without a launch, it shows the launch at which its last check stopped.
+    Displayed without a launch, it shows the one at which the kernel's last check
+    stopped.
     """
 
     def __init__(self, kernel: Any) -> None:
         self._kernel = kernel
 
     def stopped(self) -> Any:
-        """Show the launch at which the kernel's last check stopped.
+        """Return the figure of the launch at which the kernel's last check stopped.
 
         Returns None if there is no such launch, or if the current kernel cannot run on
         that launch's data.

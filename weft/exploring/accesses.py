@@ -1,4 +1,4 @@
-"""A trace as the state of the figure `trace`: kernel lines and requests."""
+"""Convert a trace to the state of the figure `trace`: lines and requests."""
 
 import inspect
 import textwrap
@@ -56,7 +56,10 @@ def _base(trace: Trace, line: Line) -> int:
 
 
 def _requests(trace: Trace, rows: Columns, base: int) -> list[dict[str, Any]]:
-    """Return the first requests of the accesses `rows`; addresses count from `base`."""
+    """Return the first requests of the accesses `rows`, at most MOST_SHOWN.
+
+    base: the address that is subtracted from all addresses.
+    """
     found = grouped(trace, rows, np.zeros_like(rows))
     order = np.lexsort((trace.thread[found.rows], found.request))
     rows, request, time = (c[order] for c in (found.rows, found.request, found.time))
@@ -75,7 +78,10 @@ def _requests(trace: Trace, rows: Columns, base: int) -> list[dict[str, Any]]:
 
 
 def _code(function: Any, lines: list[int]) -> list[tuple[int, str]]:
-    """Return the kernel's lines with their numbers; without a source, only `lines`."""
+    """Return the kernel's lines of code with their numbers.
+
+    Without a source, these are the numbers in `lines`, each with an empty text.
+    """
     try:
         source, start = inspect.getsourcelines(function)
     except (OSError, TypeError):

@@ -2,8 +2,8 @@
 
 A page from a server fetches the modules as they are. A widget has only its own text,
 and a page opened from a folder can load only plain scripts, so here each module becomes
-a function that is called once. A module must therefore import names from "./x.js", and
-export before a declaration, in a list, or by default.
+a function that is called once. A module must therefore import names from "./x.js". It
+may put `export` before a declaration, export a list at its end, or export a default.
 """
 
 import re
@@ -92,6 +92,6 @@ def _taken(found: re.Match[str]) -> str:
 
 
 def _pairs(text: str) -> list[tuple[str, str]]:
-    """Parse `a, b as c` into (inside, outside) pairs."""
+    """Parse `a, b as c` into pairs: [("a", "a"), ("b", "c")]."""
     words = [part.split() for part in text.split(",") if part.strip()]
     return [(part[0], part[-1]) for part in words]

@@ -16,7 +16,7 @@ MOST_SAVED = 6  # requests per access that a saved notebook keeps
 
 @dataclass(frozen=True)
 class Report:
-    """Figure `name` in a state, as text; a kernel's accesses as a table by line."""
+    """Figure `name` in one state, as text: for a kernel, a table of its accesses."""
 
     name: str
     state: dict[str, Any]
@@ -80,7 +80,7 @@ def place(name: str, state: dict[str, Any], label: str, meanwhile: str) -> str:
 
 
 def saved(state: dict[str, Any]) -> dict[str, Any]:
-    """Return `state`, shortened if necessary to be kept in a notebook."""
+    """Return `state` with at most MOST_SAVED requests per access, for a notebook."""
     if "accesses" not in state:
         return state
     few = [a | {"shown": a["shown"][:MOST_SAVED]} for a in state["accesses"]]
@@ -89,7 +89,7 @@ def saved(state: dict[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True, eq=False)  # two with the same values are two controls
 class Choice:
-    """Values of which a launch uses one, initially the first."""
+    """Alternative values for a launch, of which the first is chosen initially."""
 
     values: tuple[Any, ...]
 
@@ -133,5 +133,5 @@ def settled(value: Any, chosen: dict[Choice, Any]) -> Any:
 
 
 def copied(args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Copy the arguments, for later launches."""
+    """Return the arguments, with arrays copied, for later launches."""
     return tuple(a.copy() if isinstance(a, np.ndarray) else a for a in args)

@@ -1,4 +1,4 @@
-"""A figure as a widget: anywidget's model for the module that the book uses."""
+"""A figure as a widget: anywidget runs the JavaScript module that the book uses."""
 
 from collections.abc import Callable
 from html import escape
@@ -12,9 +12,9 @@ from weft.exploring.linking import linked, style
 
 
 class Figure(anywidget.AnyWidget):
-    """One figure; `state` is what its controls change, and what you may set.
+    """One figure, whose `state` both its controls and your code can change.
 
-    html: what is shown without widgets; text: what is shown in a terminal.
+    html: what is shown without widgets. text: what is shown in a terminal.
     """
 
     _esm = traitlets.Unicode().tag(sync=True)
@@ -40,7 +40,7 @@ class Figure(anywidget.AnyWidget):
 
 
 class Controlled(ipywidgets.VBox):  # type: ignore[misc]
-    """A figure below controls that change what it shows.
+    """A figure with controls above it that change what it shows.
 
     again: returns the figure's state for the values of the controls.
     """

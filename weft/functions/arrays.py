@@ -1,4 +1,4 @@
-"""Comparing arrays that a function returned with those of its spec."""
+"""Compare arrays that a function returned with those that its spec returned."""
 
 import ctypes
 from dataclasses import replace
@@ -66,7 +66,10 @@ def held(value: Any) -> Array:
 def another_kind(
     exercise: FunctionExercise, call: str, got: Any, found: Array, aim: Array
 ) -> Verdict | None:
-    """Return the verdict on a string for a number or a float for an integer, if any."""
+    """Return a verdict if `got` is of the wrong kind, otherwise None.
+
+    That is a string for a number, or a finite float for an integer.
+    """
     if aim.dtype.kind in "biuf" and found.dtype.kind in "SU":
         return a_string(exercise, call, got)
     is_float = aim.dtype.kind in "iu" and found.dtype.kind == "f"
@@ -76,7 +79,7 @@ def another_kind(
 
 
 def one_by_one(found: Array, aim: Array, tolerance: float) -> Difference | None:
-    """Return the first difference, or None; judge each number by its own size alone.
+    """Return the first difference, or None, judging each number by its own size.
 
     This suits values of different kinds, where a small one counts even beside a large
     one.

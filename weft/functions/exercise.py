@@ -15,8 +15,8 @@ class FunctionExercise(Exercise):
     inputs: the argument tuples, or `(rng)` → argument tuples.
     because: for a function that answers questions or returns a number, `(*arguments,
         answer)` → why this answer is wrong, "" if that is unknown. The verdict on a
-        wrong text does not say what would be right; that on a number does. For
-        questions `weft.lesson.answers` provides it, with spec and inputs.
+        wrong number says what would be right, and that on a wrong text does not. For
+        questions, `weft.lesson.answers` provides `because`, `spec` and `inputs`.
     without: what it must not call: modules such as "numpy.fft" or functions such as
         "math.gcd", or "layouts.coalesce" from one of the chapter's modules. It may
         never call its spec.
@@ -33,10 +33,10 @@ class FunctionExercise(Exercise):
     lines: int | None = None
 
     def argument_tuples(self, seed: int) -> Iterator[tuple[Any, ...]]:
-        """Yield the arguments of each call, unlisted ones last.
+        """Yield the arguments of each call: those of `inputs`, then unseen ones.
 
-        seed: derived from the learner's source. Unlisted arguments are omitted if the
-        spec does not accept them.
+        seed: derived from the learner's source. Unseen arguments made from a list are
+        omitted if the spec does not accept them.
         """
         if callable(self.inputs):
             import numpy as np

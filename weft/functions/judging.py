@@ -1,7 +1,7 @@
 """Check a plain function: call it, and compare what it returns.
 
-A page of the book uses this module, too. A page has no NumPy, and nothing there
-launches a kernel; what a lab does about launches is in `weft.functions.room`.
+The pages of the book use this module too. They have no NumPy, and plain functions
+launch no kernels there. In labs, `weft.functions.room` watches the launches.
 """
 
 import inspect
@@ -32,7 +32,7 @@ MANY = 3  # from this many arguments on, a verdict gives their names
 
 
 class Watch:
-    """Supervises the calls of one check; this base class does not watch kernels.
+    """Watches the calls of one check. This base class does not watch kernels.
 
     name: the exercise's name.
     """
@@ -59,7 +59,7 @@ class Watch:
             raise Failed(explain(error)) from None
 
     def refuse_certain(self) -> None:
-        """Raise `Failed` for a finding that a wrong result would not explain better."""
+        """Raise `Failed` for a finding that takes precedence over a wrong result."""
 
     def refuse(self) -> None:
         """Raise `Failed` for any other finding."""
@@ -82,7 +82,7 @@ def judged(
 
 
 def refuse_other(exercise: FunctionExercise) -> None:
-    """Raise `Failed` unless a plain function of the learner's own is to be checked."""
+    """Raise `Failed` unless the learner's object is a plain function of their own."""
     function, name = exercise.written_by_learner, exercise.name
     if belongs(function, exercise.without):
         module = chapters.plain(function.__module__)
@@ -96,7 +96,7 @@ def refuse_other(exercise: FunctionExercise) -> None:
 def judge(
     exercise: FunctionExercise, args: tuple[Any, ...], wanted: Any, watch: Watch
 ) -> None:
-    """Call the function once. Raises `Failed` for a wrong answer."""
+    """Call the function once. Raises `Failed` unless it returns the right result."""
     function, name = exercise.written_by_learner, exercise.name
     call = f"{name}({', '.join(written(function, args))})"
     doing.again(f"{name}: call")
@@ -123,7 +123,7 @@ def judge(
 
 
 def written(function: FunctionType, args: tuple[Any, ...]) -> list[str]:
-    """Format the arguments of a call; if there are MANY or more, with their names."""
+    """Format the arguments of a call, with their names if there are MANY or more."""
     code = inspect.unwrap(function).__code__
     shown = [brief(a) for a in args]
     if len(args) < MANY or len(args) != code.co_argcount:
@@ -150,7 +150,7 @@ def explained(
     wanted: Any,
     verdict: Verdict,
 ) -> Verdict:
-    """Return the verdict with the exercise's own reason, and the `return` reached."""
+    """Return `verdict` with the exercise's reason and the `return` that was reached."""
     number = is_number(got) and (verdict.kind != "type" or got != wanted)
     wrong = verdict.kind in ("wrong-value", "answer")
     asked = number or (wrong and got is not None)

@@ -1,4 +1,4 @@
-"""Comparing plain values that a function returned with those of its spec."""
+"""Compare plain values that a function returned with those its spec returned."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ def compare(exercise: FunctionExercise, call: str, got: Any, wanted: Any) -> Non
 def compare_objects(
     exercise: FunctionExercise, call: str, got: Any, wanted: Any
 ) -> None:
-    """Raise `Failed` unless values such as None, neither numbers nor texts, agree."""
+    """Raise `Failed` unless `got` is `wanted`, an object such as None."""
     if got is not wanted:
         message = another_value(call, brief(got), brief(wanted))
         places = returns(exercise.written_by_learner)

@@ -14,7 +14,7 @@ from weft.kernels.launched import Launches, worded
 
 
 class Functions:
-    """Checks plain Python functions by their values, and the kernels they launch."""
+    """Checks the values that plain functions return, and the kernels they launch."""
 
     what = "a plain function"
     exercise = FunctionExercise

@@ -13,7 +13,7 @@ from weft.wording import several
 
 
 def in_ctypes(exercise: FunctionExercise, call: str, got: Any) -> Verdict:
-    """Return the verdict on a ctypes object returned instead of its value."""
+    """Return the verdict on a ctypes object returned instead of a number."""
     why = f"`.value` gives the plain {type(got.value).__name__}."
     what = "a ctypes object instead of a number"
     return _of_type(exercise, call, got, "an object of ctypes", why, what)
@@ -47,7 +47,7 @@ def _of_type(
 
 
 def another_value(call: str, got: Any, wanted: Any) -> str:
-    """Say what was returned, and what should have been."""
+    """Return a sentence: what a call returned, and what it should have returned."""
     return f"{call} returns {got} and should return {wanted}."
 
 

@@ -1,8 +1,8 @@
 """The entry point of every check in a page: `judge(source, exercise)`, with plain data.
 
-The code that judges is the code that a lab runs. A page differs in the source of the
-exercise, which is JSON that the book's build has written, and in its messages on code
-that Python cannot compile, or that fails before there is a function.
+A page runs the same checks as a lab. It differs in two ways: its exercises are JSON
+that the book's build has written, and it has its own messages for code that Python
+cannot compile, or that fails before its function is called.
 """
 
 import linecache
@@ -29,9 +29,9 @@ from weft.wording import Words
 
 FILE = "<page>"  # the file name that Python shows for the reader's code
 GIVEN = "<given>"  # and for the lab's code
-# modules that the exercises of kernels call
+# modules that kernel exercises call
 FOR_KERNELS = (CHAPTERS, "weft.intrinsics", "weft.kernels.reruns")
-# What a passing kernel is told in a page, which has no compiler and no GPU.
+# A fact of every passing kernel in a page, where there is no compiler and no GPU.
 NOT_HERE = "not compiled, and not run on a GPU: the check in the lab does that as well"
 KERNELS = "weft.in_page.kernels"  # includes the simulator, which functions do not need
 Data = dict[str, Any]
@@ -39,11 +39,11 @@ Room = Callable[[Mapping[str, Any], Mapping[str, Any]], list[str]]
 
 
 def judge(source: str, exercise: Mapping[str, Any]) -> Data:
-    """Check the source that a reader wrote; return the verdict as plain data.
+    """Check the source that a reader wrote, and return the verdict as plain data.
 
-    exercise: as the book's build has written it; its `kind` names the room that judges.
-    Returns the keys of `as_data`, and `printed`: what the code has printed. An error in
-    the check itself is raised.
+    exercise: as the book's build has written it. Its `kind` names the room that judges.
+    The result has the keys of `as_data`, and `printed`: what the code has printed.
+    Errors in the check itself propagate.
     """
     with redirect_stdout(Printed()) as printed:
         verdict = verdict_on(source, exercise)
@@ -51,7 +51,7 @@ def judge(source: str, exercise: Mapping[str, Any]) -> Data:
 
 
 def verdict_on(source: str, exercise: Mapping[str, Any]) -> Verdict:
-    """Check the source that a reader wrote; return the verdict."""
+    """Check the source that a reader wrote, and return the verdict."""
     try:
         with tracebacks.looking_up_names(lambda name: of_the_lab(name, exercise)):
             room = ROOMS[exercise["kind"]]()
@@ -68,13 +68,13 @@ def verdict_on(source: str, exercise: Mapping[str, Any]) -> Verdict:
 def as_data(verdict: Verdict) -> Data:
     """Return a verdict as data for JSON.
 
-    ok: whether the check passed; state: "passed", "to do" or "failed"; name, headline:
-    the parts of the title; text, why: what happened, and the explanation, both with
-    `code` in backticks; hint: what to do next, or ""; who: the thread concerned, and
-    the data; places: lines, each with a note, and whether the line is in the reader's
-    code; kind, facts: those of the verdict; read: a part of the book, a title in it and
-    its address in the book, or None; history: HTML of the steps that led to the fault,
-    or "".
+    ok: whether the check passed. state: "passed", "to do" or "failed". mark, title: the
+    verdict's title in two parts. name, headline: the parts of `title`. text, why: what
+    happened, and the explanation, both with `code` in backticks. hint: what to do next,
+    or "". who: the thread concerned, and the data. places: lines, each with a note, and
+    whether it is in the reader's code. kind, facts: those of the verdict. read: a part
+    of the book, a heading in that part and its address, or None. history: HTML of the
+    steps that led to the fault, or "".
     """
     mark, _, title = verdict.title.partition(" ")
     part, heading, address = verdict.in_book
@@ -112,7 +112,7 @@ def as_data(verdict: Verdict) -> Data:
 
 
 def ran(source: str, exercise: Mapping[str, Any]) -> dict[str, Any]:
-    """Run the reader's code; return the names it defines. Raises `Failed` on error."""
+    """Run the reader's code and return its globals. Raises `Failed` on error."""
     name = exercise["name"]
     lines = source.splitlines(keepends=True)
     linecache.cache[FILE] = (len(source), None, lines, FILE)
@@ -131,7 +131,7 @@ def ran(source: str, exercise: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def given(exercise: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the names that the lab provides: constants, and members of modules."""
+    """Return {name: value}: constants, modules and members that the lab provides."""
     found: dict[str, Any] = {}
     for name, what in exercise["given"].items():
         if "value" in what:
@@ -143,7 +143,7 @@ def given(exercise: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def code_of_the_lab(exercise: Mapping[str, Any], scope: dict[str, Any]) -> None:
-    """Define, in `scope`, the lab's own functions that are given as source."""
+    """Define in `scope` the functions that the lab provides as source."""
     source = exercise["code"]
     lines = source.splitlines(keepends=True)
     linecache.cache[GIVEN] = (len(source), None, lines, GIVEN)
@@ -151,7 +151,7 @@ def code_of_the_lab(exercise: Mapping[str, Any], scope: dict[str, Any]) -> None:
 
 
 def of_the_lab(missing: str, exercise: Mapping[str, Any]) -> str:
-    """Explain a name that the lab has but a page does not; "" for other names."""
+    """Return a sentence on a name that a lab has but a page lacks, or "" for others."""
     if missing in exercise["left_out"]:
         return f"`{missing}` is there in the lab, and not in this page."
     return ""
@@ -166,7 +166,7 @@ def failed_early(name: str, error: Exception) -> Verdict:
 
 
 def places_of(error: BaseException) -> list[Note]:
-    """Return the last line of the reader's code that an error came through."""
+    """Return the last line of the reader's code in an error's traceback, or []."""
     found: list[Note] = []
     trace = error.__traceback__
     while trace is not None:
@@ -179,7 +179,7 @@ def places_of(error: BaseException) -> list[Note]:
 
 
 def in_words_of_a_page(verdict: Verdict) -> Verdict:
-    """Return the verdict without wording about cells."""
+    """Return the verdict, reworded where a lab would refer to cells."""
     if verdict.kind != "begin":
         return verdict
     return verdict.but(
@@ -192,7 +192,7 @@ def in_words_of_a_page(verdict: Verdict) -> Verdict:
 
 
 def functions(scope: Mapping[str, Any], exercise: Mapping[str, Any]) -> list[str]:
-    """Judge a plain function; return the facts. Raises `Failed` if it is wrong."""
+    """Judge a plain function and return the facts. Raises `Failed` if it is wrong."""
     name, explained = exercise["name"], explanations(exercise)
     asked = FunctionExercise(
         written_by_learner=scope[name],
@@ -245,7 +245,10 @@ def _kept_in_the_lab(*_: Any) -> Any:
 
 
 def kernels(scope: Mapping[str, Any], exercise: Mapping[str, Any]) -> list[str]:
-    """Judge a kernel or a function that chooses a launch. Raises `Failed` if wrong."""
+    """Judge a kernel, or a function that chooses a launch, and return the facts.
+
+    Raises `Failed` if it is wrong.
+    """
     room: Any = import_module(KERNELS)
     thing, explained = scope[exercise["name"]], explanations(exercise)
     facts: list[str] = room.judge(thing, scope, explained, exercise)
@@ -253,7 +256,7 @@ def kernels(scope: Mapping[str, Any], exercise: Mapping[str, Any]) -> list[str]:
 
 
 def with_kernels() -> Room:
-    """Install our NumPy and Numba before other code imports them; return the room."""
+    """Install our NumPy and Numba, then import and return the room for kernels."""
     numpy: Any = import_module("weft.in_page.numpy.modules")
     numpy.provide()
     simulator: Any = import_module("weft.simulator")  # its modules import NumPy
@@ -269,10 +272,10 @@ ROOMS: dict[str, Callable[[], Room]] = {
 
 
 def read_files() -> None:
-    """Read everything that Python will need where it has no files.
+    """Read into memory every file that will be needed where there are no files.
 
-    These are the tables of the loaded modules, and the source of the functions that
-    kernels call.
+    These are the tables of words of the loaded modules, and the source of the functions
+    that kernels call.
     """
     for name in modules():
         module = sys.modules[name]

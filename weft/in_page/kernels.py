@@ -1,7 +1,7 @@
-"""Kernels in a page: the simulator judges them; there is no compiler and no GPU.
+"""Kernels in a page, judged by the simulator, with no compiler and no GPU.
 
 NumPy and Numba are ours here; see `weft.in_page.numpy` and `weft.simulator.stand_in`.
-An exercise contains the data of its cases, as the book's build has made them.
+An exercise contains the data of its cases, which the book's build has made.
 """
 
 import inspect
@@ -29,8 +29,9 @@ SUSPICIOUS, PATIENCE, MOST = 5_000, 10_000, 500_000
 class PageExercise(KernelExercise):
     """A kernel with the cases that the build has made.
 
-    made: the cases, by `key_of`. launches: the grid and the block, by constants and
-    size. data: the seed for the data of the unlisted size.
+    made: the cases by `key_of`, with the unlisted size under "unseen". launches: the
+    grid and the block, by constants and size. data: the seed for the data of the
+    unlisted size.
     """
 
     can_explore: ClassVar[bool] = False  # there are no widgets
@@ -65,7 +66,7 @@ class PageExercise(KernelExercise):
 
 
 def before(data: Any) -> Any:
-    """Return an output as it is before a launch."""
+    """Return the output that `data` describes, as it is before a launch."""
     if isinstance(data, dict) and "empty" in data:
         return np.empty(tuple(data["shape"]), data["empty"])
     return decoded(data)
@@ -85,7 +86,7 @@ def constants_now(exercise: KernelExercise) -> tuple[Any, ...]:
 
 
 def judge(thing: Any, scope: Data, explained: Data, exercise: Data) -> list[str]:
-    """Judge a kernel, or a function that chooses a launch; return the facts.
+    """Judge a kernel, or a function that chooses a launch, and return the facts.
 
     thing: what the reader wrote. scope: the names that their code defines. explained:
     the chapter's explanations of wrong results, by name. Raises `Failed` if `thing` is
@@ -98,7 +99,7 @@ def judge(thing: Any, scope: Data, explained: Data, exercise: Data) -> list[str]
 
 @contextmanager
 def with_less_patience() -> Iterator[None]:
-    """End fruitless loops sooner than a lab does, within a `with` block."""
+    """End fruitless loops in a `with` block sooner than a lab does."""
     before = progress.SUSPICIOUS, WatchedRun.patience, WatchedRun.most
     progress.SUSPICIOUS, WatchedRun.patience, WatchedRun.most = (
         SUSPICIOUS, PATIENCE, MOST,

@@ -19,7 +19,7 @@ def readable(name: str, source: str, file: str) -> CodeType:
 
 
 def unreadable(name: str, source: str, error: Exception) -> Verdict:
-    """Return the verdict on source that Python refuses, at the line where it does."""
+    """Return the verdict on source that Python refuses, with the offending line."""
     line = getattr(error, "lineno", None) or 0
     lines = source.splitlines()
     text = lines[line - 1].strip() if 0 < line <= len(lines) else ""

@@ -1,4 +1,4 @@
-"""Values as JSON, so that a page has the cases of an exercise.
+"""Values as JSON, in which a page gets the cases of an exercise.
 
 Numbers, strings and None stay as they are, and a list stays a list. Anything else is an
 object whose first key says what it is:
@@ -7,7 +7,7 @@ object whose first key says what it is:
     {"float": "3.0"}, {"int": "9007199254740993"}    what JavaScript would change
     {"object": "20_layouts.layouts:Layout", "fields": {...}}   of a chapter's class
     {"array": "<base64>", "dtype": "<f4", "shape": [2, 3]}     in row-major order
-    {"number": "<base64>", "dtype": "<f4"}    one of NumPy's
+    {"number": "<base64>", "dtype": "<f4"}    a NumPy scalar
 """
 
 import base64
@@ -21,11 +21,11 @@ EXACT = 2**53  # up to here JavaScript's numbers are exact
 
 
 class NotAValue(Exception):
-    """A value that a page cannot have; the text completes "it contains …"."""
+    """A value that `encoded` refuses. The message completes "it contains …"."""
 
 
 def encoded(value: Any) -> Any:
-    """Return a value as data for JSON. Raises NotAValue."""
+    """Return a value as data for JSON. Raises NotAValue if it has no such form."""
     if type(value) is float and (not math.isfinite(value) or value.is_integer()):
         return {"float": str(value)}
     if type(value) is int and abs(value) > EXACT:
@@ -58,7 +58,7 @@ def _array(value: Any) -> Any:
 
 
 def decoded(data: Any) -> Any:
-    """Return the value that `encoded` has written. An array requires NumPy."""
+    """Return the value that `encoded` turned into `data`. Arrays require NumPy."""
     if isinstance(data, list):
         return [decoded(part) for part in data]
     match data:
@@ -85,7 +85,7 @@ def decoded(data: Any) -> Any:
 
 
 def has_array(data: Any) -> bool:
-    """Return whether JSON from `encoded` contains an array."""
+    """Return whether JSON from `encoded` contains an array or a NumPy scalar."""
     if isinstance(data, dict):
         return "array" in data or "number" in data or any(map(has_array, data.values()))
     return isinstance(data, list) and any(map(has_array, data))

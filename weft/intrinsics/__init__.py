@@ -1,12 +1,12 @@
-"""Operations that Numba lacks: wide accesses, shared words, pairs of bfloat16.
+"""Operations that Numba lacks, such as wide accesses and asynchronous copies.
 
 A thread that reads `x[i], x[i + 1], x[i + 2], x[i + 3]` issues four 32-bit loads.
 `load4(x, i)` issues one of 128 bits: a quarter of the instructions and of the
 requests for the same bytes. The address must be a multiple of 16 bytes, so `i`
 must be a multiple of 4 and the array must begin on such an address. Every array
-that PyTorch or Numba allocates does; a slice such as `x[1:]` does not. An array that
-the kernel makes does if it is declared with `alignment=16`, or is the only shared one.
-The elements are float32, int32 or uint32.
+that PyTorch or Numba allocates does, but a slice such as `x[1:]` does not. An array
+that the kernel makes does if it is declared with `alignment=16`, or is the only shared
+array. The elements are float32, int32 or uint32.
 
 On a GPU these functions are Numba intrinsics (LLVM `load <4 x float>, align 16`,
 which becomes PTX `ld.global.v4`). In the simulator they are plain Python twins, which
@@ -18,9 +18,9 @@ it is the first to be evicted; `_nc` data that is read-only for as long as the k
 runs. A hint changes no result.
 
 `peek(x, i)` and `poke(x, i, value)` are a load and a store of one 4- or 8-byte number
-in global memory that another block may store or load at the same time. The number
-arrives whole, never half of it, and a loop around `peek` loads it again each time,
-which a loop around `x[i]` need not. Neither orders other accesses: put
+in global memory that another block may store or load at the same time. The number is
+never torn, and a loop around `peek` loads it again each time, which a loop around
+`x[i]` need not. Neither orders other accesses: put
 `cuda.threadfence()` before the `poke` and after the `peek` where other data goes with
 the number.
 
@@ -32,9 +32,10 @@ one instruction. `mul_wide(a, b)` is all 64 bits of the product of two uint32.
 `copy_async(tile, i, x, j, inside)` and `copy4_async` start a copy of one element, or of
 four, from global memory to shared memory, bypassing the registers. `commit_group()`
 makes a group of the copies that the thread has started since the last group;
-`wait_group(n)` waits until all but its last n groups have arrived. It waits for this
-thread's copies alone, so a barrier has to follow before other threads read them. Until
-then no thread may access those elements (compute capability 8.0 or higher).
+`wait_group(n)` waits until all but the thread's last n groups have arrived. It does not
+wait for the copies of other threads, so a barrier has to follow before other threads
+read the elements. Until then no thread may access them. These operations require
+compute capability 8.0 or higher.
 
 `mbarrier_init`, `mbarrier_arrive`, `mbarrier_arrive_expect_tx` and `mbarrier_wait` are
 barriers that count threads and bytes, in a shared array of uint64. `bulk_copy` starts a
@@ -219,7 +220,7 @@ __all__ = [
     "wgmma_wait",
 ]
 
-# The function that Python calls by each name, outside a kernel.
+# By name: the function that Python calls outside a kernel.
 TWIN: dict[str, Callable[..., Any]] = {
     operation.name: operation.on_host for operation in registry.operations()
 }

@@ -2,7 +2,7 @@
 
 CUDA Driver API, `cuTensorMapEncodeTiled`; PTX ISA, "Tensors", "Swizzling Modes". In the
 simulator, a tensor map is 128 bytes as well, and so can be passed, copied and stored in
-an array. The bytes contain a number, by which the map is found here.
+an array. The bytes contain a number by which this module finds the map.
 """
 
 import itertools
@@ -19,7 +19,7 @@ Array = np.ndarray[Any, Any]
 SIZE = 128  # bytes of a tensor map
 ALIGNED = 128  # bytes to which a box is aligned in shared memory
 STEP = 16  # bytes, of which a matrix's address and stride, and a box's, are multiples
-PATTERNS = {32: 1, 64: 2, 128: 3}  # the address bits that a swizzle changes
+PATTERNS = {32: 1, 64: 2, 128: 3}  # how many address bits a swizzle changes
 _MAGIC = b"weft map"
 _numbers = itertools.count(1)
 _known: dict[int, "Boxes"] = {}
@@ -30,7 +30,7 @@ class Boxes:
     """A tensor map. `data` is the matrix, or a stack of matrices, in the host's memory.
 
     box: elements along each axis of `data`, the outermost first. swizzle: the number of
-    bytes within which pieces are permuted, or 0 for none.
+    bytes within which 16-byte pieces are permuted, or 0 for none.
     """
 
     data: Array

@@ -1,4 +1,4 @@
-"""Copies from global to shared memory that go on while the thread does other things.
+"""Copies from global to shared memory that run while the thread does other work.
 
 PTX ISA, "cp.async" with `ignore-src`, "cp.async.commit_group" and
 "cp.async.wait_group".
@@ -30,7 +30,7 @@ class Copies:
     """
 
     def __init__(self, clear: Callable[[Any, Any, int], None]) -> None:
-        """Start empty. clear: marks elements from `tile[i]` on as unwritten."""
+        """Make an empty set. clear: marks elements from `tile[i]` on as unwritten."""
         self._clear = clear
         self._started: list[tuple[Any, Any, Any]] = []
         self._groups: list[list[tuple[Any, Any, Any]]] = []
@@ -83,12 +83,12 @@ def _copies(size: int, cache: str) -> Builder:
     """Build `cp.async` of `size` bytes. cache: "ca" (every level) or "cg" (L2)."""
 
     def build(gpu: Lowering, call: str) -> Callable[..., Any]:
-        """Make the intrinsic for the GPU."""
+        """Return the function that Numba's `intrinsic` takes."""
 
         def copy_async(
             typingctx: Any, tile: Any, i: Any, x: Any, j: Any, inside: Any
         ) -> Any:
-            """Return the result type, and the function that generates the code."""
+            """Return the signature, and the function that generates the code."""
             gpu.check(call, tile, i, refused_four)
             gpu.check(call, x, j, refused_four)
             if tile.dtype != x.dtype:

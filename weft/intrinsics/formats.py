@@ -36,7 +36,7 @@ def _halves(words: Array) -> tuple[Array, Array]:
 
 
 def _tf32(words: Array) -> Array:
-    """Keep the upper 19 bits of each word: the hardware ignores the others."""
+    """Return words as float32, without the lower 13 bits, which hardware ignores."""
     return (words & np.uint32(0xFFFFE000)).view(np.float32)[..., None]
 
 

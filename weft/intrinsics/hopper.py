@@ -3,9 +3,9 @@
 PTX ISA: "cp.async.bulk.tensor", "wgmma", "setmaxnreg", "stmatrix", "mapa",
 "barrier.cluster", "fence.proxy", and "Matrix descriptor" for `descriptor`.
 
-Shared memory is given by an array and an index, a tensor map by the array of 128 bytes
-that holds it (see `weft.tensor_maps`). All 128 threads of a warpgroup have to call the
-operations of a warpgroup.
+A place in shared memory is passed as an array and an index, a tensor map as the array
+of 128 bytes that holds it (see `weft.tensor_maps`). All 128 threads of a warpgroup have
+to call the operations of a warpgroup.
 """
 
 from collections.abc import Callable, Iterator
@@ -147,7 +147,7 @@ def _wgmma(kind: str, depth: int, tail: str, chained: bool = False) -> Builder:
     """
 
     def build(gpu: Lowering, call: str) -> Callable[..., Any]:
-        """Make the intrinsic for the GPU."""
+        """Return the function that Numba's `intrinsic` takes."""
         types, ir = gpu.types, gpu.ir
 
         def check(acc: Any, n: Any, left: Any, at: Any) -> None:
@@ -163,12 +163,12 @@ def _wgmma(kind: str, depth: int, tail: str, chained: bool = False) -> Builder:
                 raise gpu.TypingError(f"{call}: the words are a local array of int32")
 
         def typed(acc: Any, n: Any, left: Any, at: Any, *rest: Any) -> Any:
-            """Return the result type, and the function that generates the code."""
+            """Return the signature, and the function that generates the code."""
             check(acc, n, left, at)
             size = n.literal_value // 2
 
             def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-                """Read the sums, write the instruction, store the new sums."""
+                """Load the sums, emit the instruction, and store the new sums."""
                 kinds = signature.args
                 sums = _cells(gpu, context, builder, kinds[0], args[0], range(size))
 
@@ -380,7 +380,7 @@ def _cluster_wait(hopper: Any) -> Iterator[None]:
 
 
 def _only(dtype: str, verb: str) -> Callable[[str, Any], str]:
-    """Return a function that says why a call refuses an array, '' if it accepts it."""
+    """Return a function that returns why an array is refused, or '' if it is not."""
 
     def refused(call: str, x: Any) -> str:
         wrong = f"{call} {verb} {dtype}, and this is an array of {x.dtype}"
@@ -390,7 +390,7 @@ def _only(dtype: str, verb: str) -> Callable[[str, Any], str]:
 
 
 def _there(text: str, where: str) -> str:
-    """Return PTX with `t` for the address of an element in another block.
+    """Return PTX that runs `text` with `t` as an element's address in another block.
 
     where: the operands for the address in this block, and for the other block's rank.
     """

@@ -60,12 +60,12 @@ def instruction(
     kinds_of = tuple(Operand[name] for name in operands.split())
 
     def build(gpu: Lowering, call: str) -> Callable[..., Any]:
-        """Make the intrinsic for the GPU."""
+        """Return the function that Numba's `intrinsic` takes."""
         count = sum(2 if one in _TWO else 1 for one in kinds_of)
         names = ["typingctx", *(f"a{k}" for k in range(count))]
 
         def typed(typingctx: Any, *kinds: Any) -> Any:
-            """Return the result type, and the function that generates the code."""
+            """Return the signature, and the function that generates the code."""
             capability = gpu.capability()
             if capability and capability < needs:
                 least = ".".join(map(str, needs))

@@ -25,10 +25,10 @@ def lowering() -> "Lowering":
 
 
 class Lowering:
-    """The tools of Numba and LLVM, and what several intrinsics do with them.
+    """The tools of Numba and LLVM, and the code generation that intrinsics share.
 
-    `ir` is llvmlite's, `types` Numba's; `address` and `word` are integers of 64 and 32
-    bits; `nothing` is the type of no result.
+    `ir` is llvmlite's, and `types` Numba's. `address` and `word` are integers of 64 and
+    32 bits, and `nothing` is LLVM's void.
     """
 
     def __init__(self) -> None:
@@ -135,7 +135,7 @@ class Lowering:
         return made._getvalue()
 
     def capability(self) -> tuple[int, int] | None:
-        """Return the compute capability for which code is compiled, or None."""
+        """Return the compute capability of the compilation, or None if unknown."""
         return backend.target_capability()
 
     def assembly(
@@ -147,7 +147,7 @@ class Lowering:
         args: Any,
         stays: bool = True,
     ) -> Any:
-        """Emit a line of PTX; return its result.
+        """Emit a line of PTX and return its result.
 
         constraints: those of the line's operands, as in LLVM. stays: whether the
         compiler must neither move nor omit the line.
@@ -165,10 +165,10 @@ class Lowering:
         args: Any,
         stays: bool = True,
     ) -> Any:
-        """Emit a line of PTX; return nothing, a number or a tuple, in Numba's form.
+        """Emit a line of PTX and return its result in Numba's form.
 
         made: the context, the builder, and Numba's type of the result. numbers: the
-        types of the line's results.
+        types of the line's results, if any. Several results become a tuple.
         """
         context, builder, returns = made
         kind = self.nothing
@@ -202,7 +202,7 @@ def computes(
 ) -> Builder:
     """Return a builder of a function of numbers that consists of one piece of PTX.
 
-    result: the name of the result's Numba type, or the one that all results share.
+    result: the name of the result's Numba type, repeated if there are several results.
     takes: the names of the Numba types of the one or two arguments. constraints, stays:
     see `Lowering.assembly`.
     """

@@ -38,7 +38,7 @@ _MEANING = """{count} of 8 rows of 16 bytes, from shared memory to a warp's regi
 
 
 def _part(number: int) -> Callable[..., tuple[Any, ...]]:
-    """Return a lane's first step: to read the row that the lane addresses, if any."""
+    """Return the function that reads the row that a lane addresses, if any."""
 
     def first(lane: int, tile: Any, index: Any) -> tuple[Any, ...]:
         call = f"ldmatrix_x{number}"
@@ -79,7 +79,7 @@ def _exchange(number: int, transposed: bool) -> Callable[[Calls], dict[int, Any]
 
 
 def stored(call: str, given: tuple[Any, ...], row: Any) -> None:
-    """Store the 16 bytes of a row that a lane addresses: the last step of `stmatrix`.
+    """Store the row of 16 bytes that a lane addresses: the last step of `stmatrix`.
 
     call: the operation's name. row: four words, or None for a lane that addresses no
     row. PTX ISA, "Warp-level matrix store instruction: stmatrix".
@@ -124,10 +124,10 @@ def _loads(number: int, transposed: bool) -> Builder:
 
 
 def _view(gpu: Lowering, call: str) -> Callable[..., Any]:
-    """Make the intrinsic for the GPU."""
+    """Return the function that Numba's `intrinsic` takes."""
 
     def as_matrix(typingctx: Any, pool: Any, first: Any, rows: Any, words: Any) -> Any:
-        """Return the result type, and the function that generates the code."""
+        """Return the signature, and the function that generates the code."""
         types = gpu.types
         if not isinstance(pool, types.Array) or (pool.ndim, pool.layout) != (1, "C"):
             raise gpu.TypingError(f"{call} takes a contiguous vector, not {pool}")

@@ -20,7 +20,7 @@ def is_shared(x: Any) -> bool:
 
 
 def refused_four(call: str, x: Any) -> str:
-    """Say why `x` cannot be accessed four numbers at a time; "" if it can.
+    """Return why `x` cannot be accessed four numbers at a time, or "" if it can.
 
     Works on NumPy arrays, on the simulator's arrays and on Numba's array types.
     """
@@ -52,9 +52,9 @@ def first_of_four(call: str, x: Any, index: Any) -> tuple[Any, ...]:
 def _misaligned_index(
     call: str, x: Any, at: tuple[Any, ...], element: int
 ) -> Misaligned:
-    """Describe an index that is not at a multiple of 16 bytes.
+    """Return the error for an index that is not at a multiple of 16 bytes.
 
-    at: the index; element: the element's position in `x`, an array or a view of one.
+    at: the index. element: the element's position in `x`, an array or a view of one.
     """
     where = f"{getattr(x, '_name', 'x')}[{', '.join(str(int(k)) for k in at)}]"
     row, skipped = "", getattr(x, "_skipped", 0)
@@ -98,7 +98,7 @@ def as_one(x: Any, elements: int) -> AbstractContextManager[None]:
 def read_four(call: str, x: Any, index: Any) -> tuple[Any, Any, Any, Any]:
     """Read four elements as one access, after checking the alignment."""
     *row, i = first_of_four(call, x, index)
-    data = getattr(x, "_data", x)  # what is between two elements in bounds is, too
+    data = getattr(x, "_data", x)  # for the middle two, which need no check
     with as_one(x, 4):
         if row:
             r = row[0]

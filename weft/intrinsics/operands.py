@@ -1,4 +1,4 @@
-"""The operands of wgmma: where a descriptor places them, and which thread holds what.
+"""The operands of wgmma: where descriptors place them, and which thread holds each sum.
 
 PTX ISA, "Asynchronous Warpgroup Level Matrix Multiply-Accumulate Instructions": "Matrix
 Descriptor Format", "Strides", "Register Fragments and Shared Memory Matrix Layouts".
@@ -27,11 +27,11 @@ LINE = 128  # bytes of a row with the largest swizzle
 
 @dataclass(frozen=True)
 class Descriptor:
-    """A matrix descriptor, in bytes.
+    """A matrix descriptor, whose numbers are in bytes.
 
-    leading, stride: the distance from one part to the next along a row, and from one
-    group of eight rows to the next; for rows along k, the distance along the columns,
-    and from one group of eight k to the next.
+    leading: the distance between the parts of a row. stride: the distance between
+    groups of eight rows. For an operand with rows along k, leading is the distance
+    between blocks of columns, and stride that between groups of eight k.
     """
 
     start: int
@@ -58,7 +58,7 @@ class Descriptor:
         return found
 
     def columns(self, count: int, depth: int = 16) -> Array:
-        """Return the addresses of 2-byte numbers, (count, depth), with rows along k.
+        """Return the (count, depth) addresses of 2-byte numbers, with rows along k.
 
         Each row of `swizzle` bytes holds one k of as many columns as fit.
         """
@@ -78,9 +78,9 @@ def described(bits: int) -> Descriptor:
 
 
 def spans(addresses: Array) -> list[tuple[int, int]]:
-    """Return the fewest spans that cover the bytes at `addresses`: start and size.
+    """Return (start, size) of the fewest spans that cover the bytes at `addresses`.
 
-    Both are in bytes; a span consists of whole pieces of 16 bytes.
+    Both are in bytes. A span consists of whole pieces of 16 bytes.
 
     >>> spans(np.array([[32, 36], [48, 52], [96, 100]]))
     [(32, 32), (96, 16)]

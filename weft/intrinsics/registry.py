@@ -1,4 +1,4 @@
-"""The table of intrinsics: the name, simulated form and PTX of each.
+"""The table of intrinsics: the name, PTX and simulated form (its twin) of each.
 
 An intrinsic is one entry, made where its twin is defined:
 
@@ -24,11 +24,11 @@ from weft.intrinsics.lowering import Builder, compiled
 class Effect(Enum):
     """The effects of operations, apart from their results.
 
-    The twin of an ASYNCHRONOUS operation takes the thread's `Copies` as its first
-    argument. That of a COLLECTIVE one is called once for all lanes, with the arguments
-    of each: it takes and returns a dict by lane. That of PHASES takes the mbarriers of
-    its block first, that of HOPPER the simulation of the TMA, wgmma and clusters. A
-    twin that waits is a generator.
+    The twin of a COLLECTIVE operation is called once for all lanes: it takes a dict of
+    each lane's arguments, and returns a dict of their results. Some twins take an extra
+    first argument: an ASYNCHRONOUS one the thread's `Copies`, a PHASES one the block's
+    mbarriers, a HOPPER one the simulation of the TMA, wgmma and clusters. A twin that
+    waits is a generator.
     """
 
     PURE = "pure"
@@ -62,14 +62,15 @@ class Lanes(Enum):
 class Operation:
     """One intrinsic.
 
-    twin: its simulated form, see `Effect`; its docstring is the intrinsic's. ptx:
+    twin: its simulated form (see `Effect`), with the intrinsic's docstring. ptx:
     builds the function for the GPU. needs: the lowest compute capability. elements: how
-    many neighbours in memory it moves at once. first: what each lane of a collective
-    operation does before the lanes meet, such as reading its part from memory; it gets
-    the lane's number and the arguments, and returns those of the twin. last: what each
-    lane does with its reply, such as storing it; it gets the arguments and the reply,
-    and then the call returns nothing. gives: the number types that it returns, if they
-    do not follow from its arguments; "matrix" is a view of its first argument.
+    many neighbours in memory it moves at once. first: called by each lane of a
+    collective operation before the lanes meet, for instance to read its part from
+    memory. It gets the lane's number and the arguments, and returns the arguments of
+    the twin. last: called by each lane with its arguments and result, for instance to
+    store the result. The operation then returns nothing. gives: the number types that
+    it returns, if they do not follow from its arguments; "matrix" is a view of the
+    first argument.
     """
 
     name: str
@@ -113,7 +114,7 @@ _by_function: dict[int, Operation] = {}  # by the id of the imported object
 
 
 def register(operation: Operation) -> Any:
-    """Add an operation; return the function by which kernels call it."""
+    """Add an operation, and return the function by which kernels call it."""
     if operation.name in _operations:
         raise ValueError(f"there is an operation {operation.name} already")
     simulated = meaning.simulating()
@@ -132,7 +133,7 @@ def operation(
     elements: int = 1,
     gives: str = "",
 ) -> Callable[[Callable[..., Any]], Any]:
-    """Register the decorated function as a twin; see `Operation`.
+    """Return a decorator that registers a twin. See `Operation` for the arguments.
 
     gives: the types' names, separated by spaces.
     """
@@ -148,7 +149,7 @@ def operation(
 
 
 def remove(name: str) -> None:
-    """Remove an operation; for tests, which register their own."""
+    """Remove an operation that a test has registered."""
     gone = _operations.pop(name)
     for key in [k for k, known in _by_function.items() if known is gone]:
         del _by_function[key]

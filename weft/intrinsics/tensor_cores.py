@@ -33,7 +33,7 @@ _WORDS = ("int32", "uint32", "float32")
 
 
 def matrix_a(fragments: Array) -> Array:
-    """Return the words of `a`, (16, 8 or 4); lane l holds 4 or 2: `fragments[l]`."""
+    """Return the words of `a`, (16, 8) or (16, 4). Lane l holds `fragments[l]`."""
     found = np.zeros((16, 2 * fragments.shape[1]), fragments.dtype)
     for k in range(fragments.shape[1]):
         found[_G + 8 * (k % 2), _T + 4 * (k // 2)] = fragments[:, k]
@@ -41,7 +41,7 @@ def matrix_a(fragments: Array) -> Array:
 
 
 def matrix_b(fragments: Array) -> Array:
-    """Return the words of `b`, (8 or 4, 8); lane l holds 2 or 1: `fragments[l]`."""
+    """Return the words of `b`, (8, 8) or (4, 8). Lane l holds `fragments[l]`."""
     found = np.zeros((4 * fragments.shape[1], 8), fragments.dtype)
     for k in range(fragments.shape[1]):
         found[_T + 4 * k, _G] = fragments[:, k]
@@ -49,7 +49,7 @@ def matrix_b(fragments: Array) -> Array:
 
 
 def matrix_c(fragments: Array) -> Array:
-    """Return the numbers of `c`, (16, 8); lane l holds 4: `fragments[l]`."""
+    """Return the numbers of `c`, (16, 8). Lane l holds `fragments[l]`."""
     found = np.zeros((16, 8), fragments.dtype)
     for k in range(4):
         found[_G + 8 * (k // 2), 2 * _T + k % 2] = fragments[:, k]
@@ -62,7 +62,7 @@ def fragments_c(matrix: Array) -> Array:
 
 
 def product(a: Array, b: Array, c: Array, form: Format) -> Array:
-    """Compute `a @ b + c` in float64, from `a` and `b` in words and `c` in numbers.
+    """Compute `a @ b + c` in float64, where `a` and `b` hold words of `form`.
 
     The products are exact, and the sums nearly so. A GPU's sums are less exact: chapter
     21 measures their errors.
@@ -80,7 +80,7 @@ def _in_registers(x: Any) -> bool:
 
 
 def _read(fragment: Any) -> list[Any]:
-    """Read the words of a fragment; from a local array, as one access."""
+    """Read the words of a fragment, as one access if it is a local array."""
     if not _in_registers(fragment):
         return [fragment[k] for k in range(len(fragment))]
     with as_one(fragment, len(fragment)):
@@ -89,7 +89,7 @@ def _read(fragment: Any) -> list[Any]:
 
 
 class _Fragment:
-    """What an argument must be: an array, or a tuple, of `size` words."""
+    """The requirement that an argument be an array, or a tuple, of `size` words."""
 
     def __init__(self, call: str, name: str, size: int, kinds: tuple[str, ...]) -> None:
         self._call, self._name, self._size, self._kinds = call, name, size, kinds
@@ -107,7 +107,7 @@ class _Fragment:
         raise TypeError(self._refusal(given))
 
     def _refusal(self, given: Any) -> str:
-        """Say what is required, and what was given instead."""
+        """Return a message: what is required, and what was given instead."""
         kinds = " or ".join(k for k in self._kinds if k != "uint32")
         plural = "s" * (self._size > 1)
         asks = (
@@ -163,7 +163,7 @@ class Mma:
                 c[k] = value
 
     def twin(self, calls: Calls) -> dict[int, Any]:
-        """Return the sums of all lanes, from the fragments of all."""
+        """Return the sums of each lane, from the fragments of all lanes."""
         lanes = [calls[lane] for lane in range(32)]
         a, b = (
             np.array([[bits(word) for word in lane[part]] for lane in lanes], np.uint32)
@@ -180,10 +180,10 @@ class Mma:
         return {lane: list(sums[lane]) for lane in range(32)}
 
     def build(self, gpu: Lowering, call: str) -> Callable[..., Any]:
-        """Make the intrinsic for the GPU."""
+        """Return the function that Numba's `intrinsic` takes."""
 
         def mma(typingctx: Any, c: Any, a: Any, b: Any) -> Any:
-            """Return the result type, and the function that generates the code."""
+            """Return the signature, and the function that generates the code."""
             self._check(gpu, c, a, b)
 
             def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -233,7 +233,10 @@ class Mma:
     def _call(
         self, gpu: Lowering, builder: Any, sums: Any, c: Any, a: Any, b: Any
     ) -> Any:
-        """Emit the instruction: for float16 before 8.0, two of half the size."""
+        """Emit the instruction and return the new sums.
+
+        For float16 before compute capability 8.0, emits two of half the size.
+        """
         capability = gpu.capability()
         whole = len(a) == 4
         if whole and self.form is FLOAT16 and capability and capability < (8, 0):
@@ -244,7 +247,7 @@ class Mma:
     def _one(
         self, gpu: Lowering, builder: Any, sums: Any, c: Any, a: Any, b: Any
     ) -> list[Any]:
-        """Emit one `mma.sync`; return the new sums."""
+        """Emit one `mma.sync` and return the new sums."""
         depth = 4 * len(b) * self.form.in_word
         total = "f16" if self.half else "f32"
         name = self.form.ptx
@@ -280,7 +283,7 @@ class _Words:
         return self._builder.gep(self._first, [self._gpu.word(k)], inbounds=True)
 
     def values(self, wanted: Any) -> list[Any]:
-        """Load the numbers, as numbers of the type `wanted`."""
+        """Load the numbers, with their bits reinterpreted as the type `wanted`."""
         builder = self._builder
         if self._first is None:
             parts = [builder.extract_value(self._value, k) for k in range(self._size)]

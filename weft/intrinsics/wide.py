@@ -13,13 +13,13 @@ from weft.intrinsics.registry import Effect, operation
 
 
 def _loads(hint: str = "") -> Builder:
-    """Build LLVM's `ld.v4` or, with a hint, inline PTX for it."""
+    """Build a load of four numbers: a vector load or, with a hint, inline PTX."""
 
     def build(gpu: Lowering, call: str) -> Callable[..., Any]:
-        """Make the intrinsic for the GPU."""
+        """Return the function that Numba's `intrinsic` takes."""
 
         def load4(typingctx: Any, x: Any, index: Any) -> Any:
-            """Return the result type, and the function that generates the code."""
+            """Return the signature, and the function that generates the code."""
             gpu.check(call, x, index, refused_four)
             number, letter, name = gpu.letters(x.dtype)
 
@@ -45,15 +45,15 @@ def _loads(hint: str = "") -> Builder:
 
 
 def _stores(hint: str = "") -> Builder:
-    """Build LLVM's `st.v4` or, with a hint, inline PTX for it."""
+    """Build a store of four numbers: a vector store or, with a hint, inline PTX."""
 
     def build(gpu: Lowering, call: str) -> Callable[..., Any]:
-        """Make the intrinsic for the GPU."""
+        """Return the function that Numba's `intrinsic` takes."""
 
         def store4(
             typingctx: Any, x: Any, index: Any, a: Any, b: Any, c: Any, d: Any
         ) -> Any:
-            """Return the result type, and the function that generates the code."""
+            """Return the signature, and the function that generates the code."""
             gpu.check(call, x, index, refused_four)
             number, letter, name = gpu.letters(x.dtype)
 
@@ -132,7 +132,7 @@ def store4_cs(x: Any, index: Any, a: Any, b: Any, c: Any, d: Any) -> None:
 
 
 def _refused(call: str, x: Any) -> str:
-    """Say why no element of `x` can be stored and loaded whole; "" if one can."""
+    """Return why `call` refuses the element type of `x`, or "" if it does not."""
     if str(x.dtype) not in ("int32", "uint32", "float32", "int64", "uint64", "float64"):
         return f"{call} takes numbers of 4 or 8 bytes; this array holds {x.dtype}"
     return ""

@@ -1,8 +1,8 @@
 """Advice on a launch that failed: each adviser adds to the verdict what it finds.
 
-An adviser gets the trial, some facts of the launch, and the verdict so far. Most look
-at the lines that the verdict names: which calls led to them, where the value that they
-store came from, and which condition keeps threads from them.
+An adviser gets the trial, some facts about the launch, and the verdict so far. Most
+look at the lines that the verdict names: which calls led to them, where the value that
+they store came from, and which condition keeps threads from reaching them.
 """
 
 import ast
@@ -42,7 +42,7 @@ Inside = tuple[ast.If, ...]  # the ifs around a statement, the outermost first
 
 @dataclass(frozen=True)
 class Facts:
-    """What is known of a launch that failed.
+    """What is known about a launch that failed.
 
     backwards: whether its last block ran first. done: its results, or None if it did
     not complete. clue: what its wrong elements have in common. trace: its accesses as
@@ -62,11 +62,11 @@ Adviser = Callable[[Trial, Facts, Verdict], Verdict]
 
 
 def find_swapped_parameters(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
-    """Return a verdict on swapped parameters, if they led to `verdict`.
+    """Return a verdict on swapped parameters if they led to `verdict`, else `verdict`.
 
     The spec's parameters have the names of the inputs, in order. If the kernel has
     these names in another order, it runs once more with each argument passed by name.
-    If that does not help, the names are the learner's own, and the verdict stays.
+    If that does not help, the names are the learner's own choice.
     """
     exercise = trial.exercise
     order = by_name(exercise, trial.case)
@@ -93,9 +93,9 @@ def find_swapped_parameters(trial: Trial, facts: Facts, verdict: Verdict) -> Ver
 
 
 def by_name(exercise: KernelExercise, case: KernelCase) -> tuple[int, ...] | None:
-    """Return the index of each parameter's argument, by name, or None if in order.
+    """Return, for each parameter, the index of the argument that its name asks for.
 
-    Also returns None if the names do not decide the order.
+    Returns None if the parameters are in order, or if their names do not decide it.
     """
     names = parameter_names(exercise.kernel)
     count = len(case.inputs)
@@ -139,7 +139,7 @@ def with_calls(trial: Trial, verdict: Verdict, backwards: bool = False) -> Verdi
         )
     ways: list[list[Place]] = [[] for _ in verdict.places]
     for k, ((place, _), row) in enumerate(ours):
-        at, *way = found.get(row) or [place]  # of the TMA or wgmma: no call
+        at, *way = found.get(row) or [place]  # TMA, wgmma: no calls
         if (at.function, at.line) == (place.function, place.line):
             ways[k] = way
     places: list[Note] = []
@@ -155,7 +155,7 @@ def with_calls(trial: Trial, verdict: Verdict, backwards: bool = False) -> Verdi
 
 
 def trace_value(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
-    """Add where a value came from, if a function of another cell stored it."""
+    """Add the lines that a value came from, if another cell's function stored it."""
     exercise, function = trial.exercise, trial.exercise.function()
     if verdict.kind != "wrong-value" or not verdict.places or function is None:
         return verdict
@@ -186,7 +186,7 @@ def trace_value(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
 
 
 def handed(exercise: KernelExercise, stored: Place) -> list[int]:
-    """Return those parameters of a given function that affect the value it stores."""
+    """Return the indices of a function's parameters that affect the value it stores."""
     inner = device_functions(exercise.kernel).get(stored.function)
     try:
         statement = ast.parse(stored.text).body[0]
@@ -218,9 +218,11 @@ class Origin:
 
 
 def of_operand(origins: Sequence[Origin], clue: Clue) -> list[Origin]:
-    """Return the origins of the input that `clue` blames, or all if it blames none.
+    """Return the origins that are worth showing, given what `clue` says.
 
-    If the verdict names another cause, operands are left out: they may be innocent.
+    If it blames an input, these are the origins that are alone or come from that input,
+    or all if none comes from it. If the verdict names another cause, only those that
+    are alone are shown: operands may be innocent. Otherwise, all are shown.
     """
     mine = [origin for origin in origins if clue.of in origin.inputs]
     if clue.of:
@@ -232,9 +234,9 @@ def of_operand(origins: Sequence[Origin], clue: Clue) -> list[Origin]:
 
 
 def came_from(exercise: KernelExercise, line: int, handed: list[int]) -> list[Origin]:
-    """Return the origins of the names used on `line`, and the origins of those.
+    """Return the origins of the names used on `line`, and of the names they come from.
 
-    handed: which arguments of the call on `line` count; all if it is empty.
+    handed: which arguments of the call on `line` count, or [] for all.
     """
     function = exercise.function()
     plain = [
@@ -297,11 +299,12 @@ def inputs_of(
 
 
 def values_in(node: ast.stmt, handed: Sequence[int] = ()) -> set[str]:
-    """Return the names whose values a statement passes on: those of arrays, if any.
+    """Return the names whose values a statement passes on.
 
-    Indices, shapes and tuples in a call are left out: they say where or how much.
-    handed: which arguments of a call count. If it is empty, all count, except the first
-    of a call made for its effect, because the call changes that argument.
+    If arrays are indexed in it, only their names count, except in a call made for its
+    effect. In such a call indices are left out, as are shapes and tuples in any call:
+    they say where or how much. handed: which arguments of a call count. If it is empty,
+    all count, except the first of a call made for its effect, which it changes.
     """
     value = getattr(node, "value", node)
     parts, for_effect = [value], False
@@ -334,7 +337,11 @@ def is_shape(node: ast.expr) -> bool:
 
 
 def set_by(node: ast.stmt) -> set[str]:
-    """Return the names that a statement assigns, or assigns an element of."""
+    """Return the names that a statement assigns, or whose elements it assigns.
+
+    A call made for its effect counts as assigning to its first argument, unless it is
+    one of HOLDS. Creating an array does not count.
+    """
     targets: list[ast.expr] = []
     if isinstance(node, ast.Assign) and ".array(" not in ast.unparse(node.value):
         targets = node.targets
@@ -357,7 +364,7 @@ def called(node: ast.Call) -> str:
 
 
 def own_lines_first(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
-    """Name the learner's own lines first where a given function reads or writes."""
+    """Name the learner's own lines first in a verdict on unwritten memory."""
     if verdict.kind not in ("uninitialised", "unwritten"):
         return verdict
     own = [n for n in verdict.places if not trial.exercise.elsewhere(n[0])]
@@ -368,7 +375,7 @@ def own_lines_first(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
 
 
 def show_guard(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
-    """Add a guard that Python parses differently from how it looks, and say how."""
+    """Add a guard that Python parses differently from how it looks, and explain it."""
     function = trial.exercise.function()
     if verdict.kind not in ("out-of-bounds", "negative-index", "unwritten"):
         return verdict
@@ -473,7 +480,7 @@ def around(function: FunctionType | None, line: int) -> list[ast.If]:
 
 
 def misreading(inside: list[ast.If]) -> str:
-    """Say how Python parses one of these conditions unexpectedly; '' if it does not."""
+    """Return how Python parses the first misleading condition; '' if there is none."""
     return next(filter(None, (precedence(each.test) for each in inside)), "")
 
 
@@ -481,7 +488,7 @@ def misreading(inside: list[ast.If]) -> str:
 
 
 def show_uncalled(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
-    """Say that a line which only names a function of `cuda` does nothing."""
+    """Explain that a line which only names a function of `cuda` does nothing."""
     function = trial.exercise.function()
     for node, _ in statements(function):
         if not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Attribute):
@@ -501,7 +508,7 @@ def show_uncalled(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
 
 
 def find_missing_writer(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
-    """Say which threads wrote the rest of a shared array that is read uninitialised."""
+    """Add which threads wrote the rest of a shared array that is read uninitialised."""
     function, done = trial.exercise.function(), facts.done
     if verdict.kind != "uninitialised" or done is None or not verdict.rows:
         return verdict
@@ -526,10 +533,10 @@ def find_missing_writer(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict
 
 
 def awaited(trace: Trace, fault: Fault) -> str:
-    """Say which element the thread of an endless loop reads again and again.
+    """Return what an endless loop waits for: the element that its thread polls.
 
-    Also says which thread stored to it last. Returns '' if the thread does not poll:
-    then the loop may only have taken too long.
+    The text also names the last thread to store to that element. It is '' if the thread
+    does not poll, in which case the loop may only have taken too long.
     """
     if fault.kind != "endless-loop" or fault.headline:
         return ""
@@ -561,7 +568,10 @@ def awaited(trace: Trace, fault: Fault) -> str:
 
 
 def polled(trace: Trace, rows: Columns) -> int | None:
-    """Return a thread's last access if that rereads what was just read, or None."""
+    """Return the row of a thread's last access if that polls an element, or None.
+
+    The same line then read the same address before, with no store in between.
+    """
     if not rows.size:
         return None
     last = int(rows[-1])

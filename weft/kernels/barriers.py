@@ -1,4 +1,4 @@
-"""A race in a pipelined loop whose barrier is before both accesses."""
+"""Races in a pipelined loop whose barrier precedes both accesses."""
 
 import ast
 from types import FunctionType
@@ -12,9 +12,10 @@ BARRIER = "cuda.syncthreads"
 
 
 def name_other_barrier(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
-    """Where copies are in flight, say that the barrier precedes both accesses.
+    """Explain a race in a pipelined loop whose barriers all precede both accesses.
 
-    Each iteration fills one buffer and reads another, so it needs only one barrier.
+    Each iteration fills one buffer and reads another, so it needs only one barrier. Any
+    other verdict is returned unchanged.
     """
     function = trial.exercise.function()
     if verdict.kind != "race" or function is None:

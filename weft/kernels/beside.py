@@ -35,7 +35,7 @@ def _who(trace: Trace, row: int) -> dict[str, tuple[int, ...]]:
 
 
 def _in_use(trace: Trace, early: InUse) -> Verdict:
-    """Return the verdict on using registers before the product in them is complete."""
+    """Return the verdict on using registers of a product that is not complete yet."""
     held, row = early.held, early.row
     place = trace.places[trace.site[row]]
     does = "read" if trace.operation[row] == READ else "written"
@@ -54,7 +54,7 @@ def _in_use(trace: Trace, early: InUse) -> Verdict:
 
 
 def _not_waited(trace: Trace, early: InUse) -> str:
-    """Say why the wait for a product is missing, or too small."""
+    """Explain why the wait for a product is missing or too small."""
     held, row = early.held, early.row
     if held.committed is None or held.committed > row:
         return words("no-commit")["why"]
@@ -114,9 +114,9 @@ def apart_of(trace: Trace, row: int) -> Apart | None:
 
 
 def _filled(trace: Trace, read: Access, write: Access) -> bool:
-    """Return whether the address of a write already held data that a read could get.
+    """Return whether a read began before a write to an address that already held data.
 
-    read: a read by an asynchronous operation, which may have begun earlier.
+    read: an access by an asynchronous operation, which may have begun far earlier.
     """
     at = trace.address[write.row]
     number = trace.views[trace.view[read.row]].number
@@ -130,7 +130,10 @@ def _filled(trace: Trace, read: Access, write: Access) -> bool:
 
 
 def collision(trace: Trace, race: Race) -> Verdict | None:
-    """Return the verdict on a race with the TMA or wgmma; None for any other race."""
+    """Return the verdict on a race with the TMA or wgmma, or None for any other race.
+
+    Also returns None if the TMA or wgmma reads data that a copy is still delivering.
+    """
     one, two = race.first, race.second
     first, second = apart_of(trace, one.row), apart_of(trace, two.row)
     if first is None and second is None:

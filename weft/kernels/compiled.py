@@ -59,7 +59,8 @@ def run(exercise: KernelExercise) -> tuple[list[str], Verdict | None]:
     """Compile the kernel for arguments like those of the first size.
 
     Returns facts, and a verdict if the kernel uses more local memory or float64 than
-    the exercise allows, or else None. Raises `Failed` if Numba refuses the kernel.
+    the exercise allows (None if it does not). Raises `Failed` if Numba refuses the
+    kernel, if no GPU can load it, or if its limits cannot be checked here.
     """
     if exercise.checks_launch:
         return [], None
@@ -114,8 +115,8 @@ def run(exercise: KernelExercise) -> tuple[list[str], Verdict | None]:
 def skipped(exercise: KernelExercise, reason: str) -> list[str]:
     """Return the facts on a kernel where there is no compiler.
 
-    A learner passes, and reads which limits are unverified. Raises `Failed` when marks
-    are given (WEFT_VERIFIED=1) and where checks must pass (WEFT_STRICT=1): there, every
+    They list the limits that are unverified. If there are any, raises `Failed` when
+    grading (WEFT_VERIFIED=1) and where checks must pass (WEFT_STRICT=1): there, every
     verdict has to be the one that a machine with a compiler would give.
     """
     facts = [f"not compiled: {reason}"]
@@ -252,7 +253,7 @@ def float64(
 
 
 def without_innocent(places: list[Place], function: str, wide: set[int]) -> list[Place]:
-    """Drop the lines of a function on which nothing is a float64.
+    """Return `places` without those lines of a function that contain no float64.
 
     The compiler may attribute an instruction to a line far from its own. Lines of other
     functions stay; if no line would stay, all do.
@@ -309,7 +310,7 @@ def is_learners(exercise: KernelExercise, place: Place) -> bool:
 
 def in_local_memory(exercise: KernelExercise, outcome: Outcome) -> Verdict:
     places = [place_of(exercise, at) for at in outcome.local]
-    # A line with an index tells more than one with its loop or function, so it goes
+    # A line with an index says more than the line of its loop or function, so it goes
     # first.
     places.sort(key=lambda place: "[" not in place.text)
     return exercise.verdict(
@@ -334,7 +335,7 @@ def place_of(exercise: KernelExercise, at: tuple[str, int]) -> Place:
 
 
 def function_at(exercise: KernelExercise, filename: str, line: int) -> str:
-    """Return the name of the function that contains a line, such as the kernel."""
+    """Return the name of the function with a line; the exercise's if none is found."""
     fn = exercise.function()
     if fn is not None and filename == fn.__code__.co_filename:
         after = line - fn.__code__.co_firstlineno

@@ -28,7 +28,7 @@ from weft.templates import scopes
 
 TRIES = 12  # the most runs to find where a name belongs
 LINES = 6  # the most that a verdict shows
-# the verdict names the faulty line
+# kinds of verdicts that name the faulty line
 AT_FAULT = ("out-of-bounds", "negative-index", "misaligned")
 PURE = {"int", "min", "max", "abs", "round", "int32", "int64", "uint32", "float32"}
 WIDE = registry.names(elements=4)
@@ -129,7 +129,10 @@ def changed(function: FunctionType, constants: Constants) -> Iterator[None]:
 
 
 def attempt(exercise: KernelExercise) -> tuple[Verdict | None, bool]:
-    """Run the last size; return what is wrong, and whether the results are right."""
+    """Run the last size; return a verdict, or None, and whether the results are right.
+
+    Right results have a verdict if they cost too much.
+    """
     trial = configure(exercise, exercise.case(exercise.sizes[-1]))
     done = judged(trial)
     if isinstance(done, Verdict):
@@ -148,9 +151,9 @@ def attempt(exercise: KernelExercise) -> tuple[Verdict | None, bool]:
 class Number:
     """A number in a kernel, or a name for one, and the constants that had its value.
 
-    at: its place among the nodes of the kernel's tree; bounds: whether it bounds a loop
-    or is a side of an array; repeats: whether it bounds a loop; name: the name written
-    there, or "" for a number.
+    at: its position among the nodes of the kernel's tree; bounds: whether it bounds a
+    loop or is a side of an array; repeats: whether it bounds a loop; name: the name
+    written there, or "" for a number.
     """
 
     line: int
@@ -204,8 +207,9 @@ def groups(
 ) -> Iterator[list[Swap]]:
     """Yield sets of replacements to try together, the likeliest first.
 
-    First come bounds of loops, then all uses of one number, then names, from the line
-    `near`, where the kernel goes wrong, upwards. Single lines and pairs follow.
+    First come bounds of loops, then all uses of one number, then names, starting at the
+    line `near`, where the kernel goes wrong, and going up. The uses of a number on one
+    line, and pairs of numbers, follow.
     """
     bounds = together([n for n in numbers if n.repeats])
     alike = together(numbers)
@@ -240,7 +244,10 @@ def cures(
     group: Sequence[Swap],
     tried: set[tuple[tuple[int, str], ...]],
 ) -> bool:
-    """Return whether the kernel is right with a group of replacements."""
+    """Return whether a group of replacements makes the kernel right.
+
+    Returns False for a group in `tried`, and adds any other to it.
+    """
     key = tuple(sorted((number.at, name) for number, name in group))
     if not key or key in tried:
         return False
@@ -448,7 +455,7 @@ def is_pure(value: ast.expr) -> bool:
 
 
 def too_early(stale: Constants, function: FunctionType) -> str:
-    """Say that names were computed before the kernel was compiled.
+    """Explain that names were computed too early, and where to compute them.
 
     Numba must know a shape when it compiles. In a shape it accepts names, but no
     arithmetic.

@@ -77,7 +77,7 @@ def counted(exercise: KernelExercise, last: Trace) -> list[str]:
 
 
 def lanes(exercise: KernelExercise, _: Trace, lines: list[Line]) -> str:
-    """Count the lanes per request on the line with the fewest."""
+    """Check the number of lanes per request, on the line with the fewest."""
     if not lines:
         return ""
     # prefer a line of the kernel to one of a function it calls
@@ -89,7 +89,7 @@ def lanes(exercise: KernelExercise, _: Trace, lines: list[Line]) -> str:
 
 
 def width(limit: str, exercise: KernelExercise, _: Trace, lines: list[Line]) -> str:
-    """Count the bytes that a lane moves at a time in global memory, on average."""
+    """Check how many bytes a lane moves at a time in global memory, on average."""
     store = limit == "store_bytes"
     mine = [n for n in lines if not n.shared and not n.atomic and n.store == store]
     if not mine:
@@ -102,12 +102,15 @@ def width(limit: str, exercise: KernelExercise, _: Trace, lines: list[Line]) -> 
 
 
 def _narrow(line: Line) -> tuple[float, int]:
-    """Return a key that is largest for the narrowest line with the most requests."""
+    """Return a sort key that is largest for the narrowest line.
+
+    Ties go to the line with more requests.
+    """
     return -line.bytes / line.lanes, line.requests
 
 
 def loads(memory: str, exercise: KernelExercise, last: Trace, lines: list[Line]) -> str:
-    """Count the loads from `memory` by the thread that makes the most.
+    """Check the number of loads from `memory` by the thread that makes the most.
 
     Loads by `peek` are left out: how many a thread makes depends on when other threads
     store.
@@ -135,7 +138,7 @@ def loaded(memory: str, most: int) -> str:
 def too_many_loads(
     exercise: KernelExercise, last: Trace, mine: Columns, memory: str
 ) -> Verdict:
-    """Return the verdict on a thread whose loads, the rows `mine`, are too many."""
+    """Return the verdict on a thread that makes too many loads, at the rows `mine`."""
     _, limit, why = MEMORY[memory]
     cells = {*zip(last.epoch[mine].tolist(), last.address[mine].tolist(), strict=True)}
     if memory == "shared" and len(cells) <= exercise.limits[limit]:
@@ -184,8 +187,8 @@ def by_line(last: Trace, mine: Columns) -> list[tuple[Place, str, int]]:
 def all_alike(last: Trace, mine: Columns, place: Place) -> int:
     """Count a warp's lanes that load at `place`; 0 unless all load the same elements.
 
-    mine: the loads of one of these lanes. Returns 0 also for a single element, which is
-    no work to share.
+    mine: the loads of one of these lanes. Also returns 0 for a single element, because
+    there is no work to share.
     """
     sites = np.array([replace(p, expression="") == place for p in last.places])
     view, mine = last.view, mine[sites[last.site[mine]]]
@@ -221,7 +224,7 @@ def busiest(last: Trace, mine: Columns) -> tuple[Place, str, int]:
 
 
 def peeks(exercise: KernelExercise, last: Trace, lines: list[Line]) -> str:
-    """Count the distinct words that the busiest thread peeks at."""
+    """Check how many distinct words the busiest thread peeks at."""
     rows = last.atomics["relaxed"]
     rows = rows[last.operation[rows] == READ]
     number = last.of_views("number")[last.view[rows]].astype(np.int64)
@@ -235,7 +238,7 @@ def peeks(exercise: KernelExercise, last: Trace, lines: list[Line]) -> str:
 
 
 def too_many_peeks(exercise: KernelExercise, last: Trace, mine: Columns) -> Verdict:
-    """Return the verdict on a thread that peeks, at rows `mine`, at too many words."""
+    """Return the verdict on a thread that peeks at too many words, in rows `mine`."""
     site, array, times = busiest(last, mine)
     return exercise.verdict(
         "loads",
@@ -249,7 +252,7 @@ def too_many_peeks(exercise: KernelExercise, last: Trace, mine: Columns) -> Verd
 
 
 def barriers(exercise: KernelExercise, last: Trace, lines: list[Line]) -> str:
-    """Count the barriers passed by the block that passes the most."""
+    """Check how many barriers a block passes, for the block that passes the most."""
     each: Counter[int] = Counter()
     for (block, _), times in last.barriers.items():
         each[block] += times
@@ -276,7 +279,7 @@ def too_many_barriers(
 
 
 def flops(exercise: KernelExercise, last: Trace, lines: list[Line]) -> str:
-    """Count the floating-point operations per block, on average."""
+    """Check the number of floating-point operations per block, on average."""
     each = round(sum(last.flops.values()) / last.blocks)
     if each > exercise.limits["flops"]:
         raise Failed(too_many_flops(exercise, last, each))
@@ -297,7 +300,7 @@ def too_many_flops(exercise: KernelExercise, last: Trace, each: int) -> Verdict:
 
 
 def atomics(exercise: KernelExercise, _: Trace, lines: list[Line]) -> str:
-    """Count the atomic operations on global memory, one per lane and call."""
+    """Check the number of atomic operations on global memory, one per lane and call."""
     mine = [n for n in lines if n.atomic and not n.shared]
     done = sum(n.lanes for n in mine)
     if done > exercise.limits["atomics"]:

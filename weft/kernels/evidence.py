@@ -136,9 +136,9 @@ def owners(trace: Trace, name: str, output: Array) -> Owners | None:
 
 
 def wrong_value(result: Result, verdict: Verdict) -> Failed:
-    """Return a failure: the verdict on a wrong element, its store and the evidence.
+    """Return the failure for a wrong element, with its store and likely cause.
 
-    The failure includes what the wrong elements have in common, for the advisers.
+    It also holds what the wrong elements have in common, for the advisers.
     """
     trial, done, exercise = result.trial, result.done, result.trial.exercise
     row = done.trace.last_store(result.name, result.byte)
@@ -191,7 +191,7 @@ class Cause:
 
 
 def cause(result: Result) -> Cause:
-    """Find the cause of a wrong value: usually an input that was not fully used."""
+    """Find the likely cause of a wrong value; an empty `Cause` if none is found."""
     for find in (arisen, miscounted, replaced, unread, unused, left_over, way):
         if found := find(result):
             return found
@@ -210,9 +210,9 @@ def arisen(result: Result) -> Cause:
 
 
 def replaced(result: Result) -> Cause:
-    """Say that a result lacks the old value of an output that should be updated.
+    """Report a result that lacks the old value of the output it should have updated.
 
-    Does so only if every wrong element lacks exactly its old value.
+    Returns an empty `Cause` unless every wrong element lacks exactly its old value.
     """
     trial, trace, name = result.trial, result.done.trace, result.name
     if trial.exercise.out is None or result.wrong.size < FEW:
@@ -229,7 +229,7 @@ def replaced(result: Result) -> Cause:
 
 
 def left_over(result: Result) -> Cause:
-    """Say that a thread read shared memory that still held an earlier stage's value."""
+    """Report a read of shared memory that still held an earlier stage's value."""
     trace = result.done.trace
     row = trace.last_store(result.name, result.byte)
     if row is None or trace.bulk.copies or trace.atomics["begun"].size:
@@ -248,7 +248,7 @@ def way(result: Result) -> Cause:
 
 
 def miscounted(result: Result) -> Cause:
-    """Say that the result is right for another value of a number among the inputs."""
+    """Report that the result is right for another value of a scalar input."""
     trial = result.trial
     function = trial.exercise.function()
     found = other_number(trial.exercise, trial.case, result.done.outputs)
@@ -285,7 +285,10 @@ def used_in(function: FunctionType, name: str) -> list[int]:
 
 
 def around(function: FunctionType, lines: list[int], result: Result) -> list[int]:
-    """Return the line of the innermost `if` around all `lines` but not the store."""
+    """Return the line of the innermost `if` around all `lines` but not the store.
+
+    The line is in a list, which is empty if there is no such `if`.
+    """
     trace = result.done.trace
     row = trace.last_store(result.name, result.byte)
     stored = trace.places[trace.site[row]].line if row is not None else 0
@@ -392,7 +395,10 @@ def reads(trace: Trace, name: str, mine: Columns) -> Columns:
 
 
 def readers(trial: Trial, trace: Trace, name: str, mine: Columns) -> list[Note]:
-    """Return the learner's first lines that read the global array `name`."""
+    """Return the learner's first lines that read the global array `name`.
+
+    If there are none, returns the lines that pass the array to a function.
+    """
     sites = dict.fromkeys(trace.site[reads(trace, name, mine)].tolist())
     places = dict.fromkeys(trace.places[site] for site in sites)
     own = [place for place in places if not trial.exercise.elsewhere(place)]
@@ -417,8 +423,8 @@ def handing(trial: Trial, name: str) -> list[Place]:
 def alone(result: Result) -> int | None:
     """Return the block that stored the wrong element, if no other block was involved.
 
-    Returns None if another block stored there too, or to an element that this block
-    read.
+    Returns None if another block stored to that element too, or to one that this block
+    read, if atomic operations changed it, or if the grid has only one block.
     """
     trace = result.done.trace
     rows = trace.stores(result.name, result.byte)
@@ -499,7 +505,7 @@ def clue(result: Result) -> Clue:
 
 
 def moved(result: Result) -> str:
-    """Say where the first wrong value belongs, if it is right at exactly one index."""
+    """Name the one index where the first wrong value belongs; '' if unclear."""
     got, wanted = result.got, result.wanted.astype(result.got.dtype)
     if result.first.pattern is not Pattern.MOVED or result.first.belongs is not None:
         return ""
@@ -554,7 +560,7 @@ def by_name(ratio: float) -> str:
 
 
 def own_element(result: Result) -> str:
-    """Say that each wrong element is off by an input's element at the same index."""
+    """Report wrong elements that are each off by an input's element at their index."""
     wrong, by = result.wrong, result.by[result.wrong]
     for name, x in like(result):
         mine = x[wrong].astype(by.dtype)
@@ -587,7 +593,10 @@ def like(result: Result) -> list[tuple[str, Array]]:
 
 @dataclass(frozen=True)
 class Piece:
-    """The elements `first` to `last` of an output, which one block or warp stored."""
+    """The elements `first` to `last` of an output, stored by one block, warp or thread.
+
+    by: the amount by which they are too large.
+    """
 
     block: int
     number: int  # of the thread or warp, in its block
@@ -597,7 +606,7 @@ class Piece:
 
 
 def offset(result: Result) -> str:
-    """Say by which constant each block, warp or thread is off, if each is."""
+    """Describe the constant by which each block, warp or thread is off; '' if none."""
     if result.owners is None or result.got.ndim != 1 or len(result.wrong) < FEW:
         return ""
     if np.ptp(result.wanted[result.wrong].astype(float)) <= 20 * result.noise:
@@ -651,9 +660,9 @@ def worded(result: Result, level: str, pieces: list[Piece]) -> str:
 
 
 def rule_of(result: Result, pieces: list[Piece], level: str) -> str:
-    """Say by which numbers the pieces are off: ', which is `ends[0]`'; '' if unclear.
+    """Explain the errors of the pieces: ', which is `ends[0]`'; '' if unclear.
 
-    The numbers are elements of an input with one element per block, or sums of an input
+    The errors are elements of an input with one element per block, or sums of an input
     over the piece itself or over as many elements before it.
     """
     blocks = int(np.prod(result.trial.grid))
@@ -679,7 +688,7 @@ def rule_of(result: Result, pieces: list[Piece], level: str) -> str:
 
 
 def equal(result: Result, pieces: list[Piece], wanted: list[float]) -> bool:
-    """Return whether each piece is off by its number in `wanted`, all with one sign."""
+    """Return whether the pieces are off by `wanted`, up to a sign common to all."""
     by = np.array([p.by for p in pieces])
     other = np.array(wanted)
     return any(
@@ -688,9 +697,9 @@ def equal(result: Result, pieces: list[Piece], wanted: list[float]) -> bool:
 
 
 def only_some(result: Result) -> Clue:
-    """Say that only the edge blocks are wrong, or only one block, or all but one.
+    """Report that only the edge blocks are wrong, or only one block, or all but one.
 
-    The last two apply to warps and lanes as well.
+    Also reports the last two for warps and lanes. Otherwise the clue is empty.
     """
     by = result.owners
     if by is None or (by.block < 0).any() or len(result.wrong) in (0, result.got.size):

@@ -1,4 +1,4 @@
-"""An exercise in kernels, and the data of its cases."""
+"""A kernel exercise, and the data of its cases."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -108,7 +108,7 @@ class KernelExercise(Exercise):
         )
 
     def elsewhere(self, place: Place) -> str:
-        """Say which other function contains a line; '' for a line of the kernel."""
+        """Name the other function that contains a line; '' for a line of the kernel."""
         function = self.function()
         if function is None or not place.file:
             return ""
@@ -118,7 +118,7 @@ class KernelExercise(Exercise):
         return "" if place.function == code.co_name else f"in `{place.function}`"
 
     def noted(self, note: str, place: Place) -> str:
-        """Add to a line's note which other function contains the line, if one does."""
+        """Add to the note on a line its function, if that is not the kernel."""
         return ", ".join(filter(None, (note, self.elsewhere(place))))
 
     def fresh(self, case: KernelCase) -> tuple[Array, ...]:

@@ -96,7 +96,10 @@ def first_read(trial: Trial, trace: Trace, rows: Any) -> int | None:
 
 
 def born_in(trial: Trial, trace: Trace, row: int) -> tuple[str, list[Note]]:
-    """Say where the thread of the store at `row` gets its first NaN."""
+    """Describe where the thread of the store at `row` gets its first NaN.
+
+    Returns a sentence and a note on the line; "" and [] if that is unclear.
+    """
     watch = watched(trial, trace, row)
     if watch is None:
         return "", []
@@ -111,7 +114,10 @@ def born_in(trial: Trial, trace: Trace, row: int) -> tuple[str, list[Note]]:
 
 
 def watched(trial: Trial, trace: Trace, row: int) -> "Watch | None":
-    """Run a trial again up to `row`, watching the thread that makes that access."""
+    """Run a trial again up to `row`, watching the thread that makes that access.
+
+    Returns None if the run does not reach the access.
+    """
     runs: list[CalledRun] = []
 
     def make(*how: Any) -> CalledRun:

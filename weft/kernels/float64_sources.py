@@ -1,8 +1,8 @@
 """Where the first float64 in a kernel's source comes from, and where it flows.
 
 The compiler reports which lines compute in float64, but not which number is the origin:
-the literal may be on a line that only assigns it. Where the source does not show it,
-the simulator's type inference does.
+the literal may be on a line that only assigns it. Where the source does not show the
+origin, the simulator's type inference does.
 """
 
 import ast
@@ -48,7 +48,7 @@ def sources(function: FunctionType, computing: set[int]) -> Notes:
 
 
 def literals(function: FunctionType, parts: list[ast.AST]) -> Notes:
-    """Return the lines with a float literal or the name of a float constant."""
+    """Return the lines with a float literal, a float constant's name, or `float64`."""
     scope = scope_of(function)
     local = {n for node, _ in statements(function) for n in targets(node)}
     found: Notes = {}
@@ -235,7 +235,7 @@ def targets(node: ast.stmt) -> set[str]:
 
 
 def inferred(function: FunctionType, args: tuple[Any, ...]) -> ast.FunctionDef | None:
-    """Return a kernel's syntax tree with a type at each node, or None without source.
+    """Return a kernel's syntax tree with typed nodes, or None if it has no source.
 
     args: the arguments of the call. Lines are numbered as in the file.
     """
@@ -258,7 +258,7 @@ def inferred(function: FunctionType, args: tuple[Any, ...]) -> ast.FunctionDef |
 
 
 def is_double(node: ast.AST) -> bool:
-    """Return whether an expression, or the value that is updated, is a float64."""
+    """Return whether a node's value, or the old value that it updates, is a float64."""
     old = getattr(node, "old", None)
     is_old = isinstance(old, Num) and old.number is FLOAT64
     return is_old or is_a(node, FLOAT64)

@@ -1,7 +1,7 @@
 """Stage 2: the kernel on the GPU, at full size.
 
-A launch there can hang or break the CUDA context. The verdict reports both, and says
-what to do; neither can be undone from here.
+A launch there can hang or break the CUDA context. Neither can be undone from here, so
+the verdict says what to do.
 """
 
 from typing import Any
@@ -58,7 +58,7 @@ def launch(trial: Trial, given: list[Any]) -> None:
 
 
 def without_clusters(exercise: KernelExercise) -> str:
-    """Say why a kernel cannot be launched in clusters here; '' if it can."""
+    """Explain why a kernel cannot be launched in clusters here; '' if it can."""
     if exercise.cluster == 1:
         return ""
     if device.find().capability < (9, 0):
@@ -69,7 +69,10 @@ def without_clusters(exercise: KernelExercise) -> str:
 
 
 def to_device(cuda: Any, value: Any, trial: Trial) -> Any:
-    """Copy an array to the GPU, in the form that the launch accepts."""
+    """Copy an array to the GPU, in the form that the launch accepts.
+
+    Returns any other value unchanged.
+    """
     if not isinstance(value, np.ndarray):
         return value
     if trial.exercise.cluster == 1:

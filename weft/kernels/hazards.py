@@ -83,7 +83,7 @@ def find(
 
 
 def is_clean(trace: Trace | Recorded) -> bool:
-    """Return whether the compact notes of a launch prove that it has no hazard."""
+    """Return whether the compact record of a launch proves that it has no hazard."""
     return isinstance(trace, Recorded) and not trace.suspects
 
 
@@ -103,7 +103,7 @@ def certain(trace: Trace) -> Verdict | None:
 def too_early(trace: Trace) -> Verdict | None:
     """Return the verdict on a read of data that a copy has not delivered, or None.
 
-    The value may have gone on to confuse an mbarrier.
+    A kernel that used such data may then have misused an mbarrier.
     """
     early = unfinished(trace)
     return None if early is None else _unfinished(trace, early)
@@ -139,7 +139,10 @@ def lines_of(places: list[Place], kernel: str) -> str:
 
 
 def told_of(trace: Trace, one: Access, two: Access, blocks: bool = True) -> Row:
-    """Return the fields that name two threads. blocks: whether to name their blocks."""
+    """Return the message fields that name two threads.
+
+    blocks: whether to name their blocks too.
+    """
     names = {
         "one": trace.thread_at(one.row, with_block=blocks),
         "two": trace.thread_at(two.row, with_block=blocks),
@@ -227,7 +230,7 @@ def _own_element(trace: Trace, race: Race, write: Access, told: Row) -> str:
     """Ask which global element the writer owns: the one it reads or the one it writes.
 
     Returns '' unless the writer reads one element of the array and stores to another.
-    No barrier makes that right.
+    No barrier would fix such a race.
     """
     mine = (trace.array == trace.array[write.row]) & (trace.block == write.block)
     mine &= trace.thread == write.thread
@@ -283,9 +286,10 @@ def _topic(race: Race) -> str:
 
 
 def _missed(trace: Trace, race: Race) -> tuple[Place, frozenset[int]] | None:
-    """Return a barrier that failed to order two threads, and all threads to reach it.
+    """Return a barrier that failed to order two threads, and which threads reached it.
 
     Either one of the two reached it, or neither did and it is between their lines.
+    Returns None if there is no such barrier.
     """
     ours = {race.first.thread, race.second.thread}
     places = race.first.place, race.second.place
@@ -489,7 +493,7 @@ def _unarrived(trace: Trace, read: Access, begun: Access) -> Verdict:
 
 
 def _reason(trace: Trace, read: Access, begun: Access) -> str:
-    """Say why a thread did not wait long enough for a copy."""
+    """Explain why a thread did not wait long enough for a copy."""
     copy = trace.bulk.copies[begun.row]
     number = trace.views[trace.view[read.row]].number
     if number in trace.bulk.apart:

@@ -23,7 +23,7 @@ from weft.simulator.trace.traced_run import ValuedRun
 from weft.wording import several
 
 MOST = 40  # the most steps of a history
-LED = 4  # accesses to other elements shown before one of the fault's
+LED = 4  # accesses of the same thread shown before each access of the fault
 LONGEST = 500_000  # the most accesses of a launch that is run again
 NOTHING = "nothing yet"
 NONE = (None, None)  # for a row at which the run has not looked
@@ -49,7 +49,7 @@ def add_steps(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
 def of_element(
     trial: Trial, backwards: bool, trace: Trace, verdict: Verdict
 ) -> list[Step]:
-    """Return the steps that led to a wrong element."""
+    """Return the steps that led to a race on an element, or to its wrong value."""
     rows = [row for row in verdict.rows if row < len(trace)]
     lines = {(place.function, place.line) for place, _ in verdict.places}
     if all(line_of(trace, row) not in lines for row in rows):
@@ -58,7 +58,7 @@ def of_element(
     mine = np.flatnonzero(touching(trace, rows[0], start))
     rows = [row for row in rows if row in mine]
     if not rows or (len(rows) == 1 and is_wide(trace, rows[0])):
-        return []  # nothing says which of its elements it is
+        return []  # nothing says which of its elements is meant
     mine = mine[mine <= max(rows)]
     ours = {who(trace, row) for row in rows}
     telling = [
@@ -96,7 +96,7 @@ def up_to(trial: Trial, backwards: bool, trace: Trace, verdict: Verdict) -> list
 def at_barriers(
     trial: Trial, backwards: bool, trace: Trace, verdict: Verdict
 ) -> list[Step]:
-    """Return the steps of two threads to barriers where each waits for the other."""
+    """Return the steps of two threads that wait for each other at two barriers."""
     if verdict.thread is None or verdict.block is None:
         return []
     block = rank(verdict.block, trace.grid_size)
@@ -256,7 +256,7 @@ class Telling:
         return Step(place, self.named(*trace.by(row)), did, self.element(row, True))
 
     def barrier(self, row: int, came: frozenset[tuple[int, int]], place: Place) -> Step:
-        """Return the step at which threads have met at a barrier."""
+        """Return the step at which threads met at a barrier."""
         blocks = {block for block, _ in came}
         size = int(np.prod(self.trace.block_size)) * len(blocks)
         some = f"{len(came):,} of {size:,}" if len(came) < size else f"all {size:,}"
@@ -271,7 +271,7 @@ class Telling:
         return self.trace.element(row) or f"{array}[…]"
 
     def element(self, row: int, after: bool) -> str:
-        """Say what the element holds before `row` and, if `after`, after `row` too."""
+        """Describe what the element holds before `row` and, if `after`, after it."""
         if not self.mine:
             return ""
         held = self.before(row)

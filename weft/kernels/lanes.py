@@ -1,4 +1,4 @@
-"""Lanes of a warp that meet in an operation, though some are on another line."""
+"""Lanes of a warp that take part in one operation while on different lines."""
 
 from weft.checking.source import global_names
 from weft.checking.verdict import Verdict
@@ -9,7 +9,7 @@ from weft.simulator.running.warps import AS_ONE, EXCHANGES
 
 
 def find_lanes_apart(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
-    """Report a warp operation that mixed the values of two lines, if one did.
+    """Report a warp operation in which lanes on different lines took part, if any.
 
     The hardware requires only the same operation and the same mask. So the effect shows
     later, on a line that may be innocent. The trial runs once more, with lanes required

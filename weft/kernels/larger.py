@@ -1,9 +1,9 @@
-"""One larger case, to find what is wrong only beyond the sizes that a check lists.
+"""Larger cases, to find what is wrong only beyond the sizes that a check lists.
 
 Small sizes hide a guard `i < 1024`, or a loop of at most eight iterations. So the
 kernel also runs on sizes far above those listed: one axis at a time, with the others as
 small as possible. There, nothing is traced, and only the outputs are compared. If they
-are wrong, the trial runs again as the listed ones do, to say why.
+are wrong, the trial runs again as the listed ones do, to find out why.
 """
 
 import math
@@ -60,7 +60,7 @@ def run(exercise: KernelExercise, spent: Mapping[str, int]) -> list[str]:
 
 
 def another_parity(exercise: KernelExercise) -> None:
-    """Run an unlisted size that is even, as the other unlisted size is odd.
+    """Run an unlisted size that is even, because the other unlisted size is odd.
 
     Raises `Failed` if the kernel is wrong there.
     """
@@ -213,7 +213,10 @@ def groups(rows: Sequence[Size]) -> list[tuple[int, ...]]:
 
 
 def grown(rows: Sequence[Size], group: tuple[int, ...], target: int) -> Size:
-    """Return the smallest listed size, the axes in `group` raised to about `target`."""
+    """Return the smallest listed size, with the axes in `group` made larger.
+
+    Their product becomes about `target`.
+    """
     least = min((row for row in rows if all(row)), key=math.prod, default=rows[0])
     columns = list(zip(*rows, strict=True))
     each = round(target ** (1 / len(group))) if len(group) > 1 else target

@@ -179,9 +179,10 @@ def on_host(arg: Any, back: list[Callable[[], Any]]) -> Any:
 
 
 def _tensor(arg: Any, back: list[Callable[[], Any]]) -> Any:
-    """Return a tensor in host memory; one that requires a gradient is refused later.
+    """Return a tensor in host memory, or as it is if it requires a gradient.
 
-    Raises `Fault` if a kernel on a GPU would get a host address.
+    Launches refuse such tensors. Raises `Fault` if a kernel on a GPU would get a host
+    address.
     """
     if not arg.is_cuda and not simulating():
         raise Fault(

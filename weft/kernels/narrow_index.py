@@ -57,7 +57,7 @@ def run(exercise: KernelExercise) -> None:
 
 
 def reach(exercise: KernelExercise) -> int:
-    """Return the largest index at full size; 2³¹ if the exercise has no such size."""
+    """Return the largest number in the full size; 2³¹ if the exercise has none."""
     full = [part for part in as_tuple(exercise.full) if isinstance(part, int)]
     return max(full) if full else 2**31
 
@@ -120,7 +120,7 @@ class Reader:
                     yield narrow, index.lineno
 
     def read(self, tree: ast.AST) -> None:
-        """Record the values that assignments and loops give to names."""
+        """Record which names assignments and loops give a wide or narrow index."""
         for node in nodes_of(tree):
             match node:
                 case ast.Assign(targets=[ast.Name(name)], value=value):

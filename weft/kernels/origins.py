@@ -14,7 +14,7 @@ from weft.wording import joined, several
 
 
 def written_by(trace: Trace, row: int, name: str, ends: Sequence[int]) -> str:
-    """Say how many threads of a block stored to an array, and to how many elements.
+    """Describe how many threads of a block stored to an array, or to how many elements.
 
     row: an access to the array. ends: the lines on which threads may have ended
     earlier.
@@ -198,11 +198,11 @@ def elements(
 
 
 def stale(trace: Trace, row: int) -> tuple[str, list[Note]]:
-    """Say that the thread of a store has read a value left from an earlier stage.
+    """Report that the thread of a store has read a value left from an earlier stage.
 
     The thread read several elements on one line between two barriers. One of these was
     stored before the last stage; the same line has since stored to other elements, but
-    not to that one.
+    not to that one. Returns "" and [] if there is no such read.
     """
     mine = (trace.block == trace.block[row]) & (trace.thread == trace.thread[row])
     mine &= (trace.space == SHARED) & (trace.operation == READ)
@@ -220,7 +220,7 @@ def stale(trace: Trace, row: int) -> tuple[str, list[Note]]:
 
 
 def left_over(trace: Trace, read: int, put: int) -> tuple[str, list[Note]]:
-    """Say which element, when read, still held an earlier stage's value; add lines."""
+    """Describe a read of a value from an earlier stage, with notes on both lines."""
     what = trace.element(read) or "an element"
     store, load = (trace.places[trace.site[row]] for row in (put, read))
     said = (

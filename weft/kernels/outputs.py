@@ -91,7 +91,7 @@ def unwritten(trial: Trial, trace: Trace, name: str, marks: Array) -> Verdict:
 
 
 def left_out(name: str, marks: Array) -> str:
-    """Say which element was never written, and how many others were not."""
+    """Name the first element that was never written, and count the others."""
     missing = np.argwhere(~marks)
     first = ", ".join(str(int(i)) for i in missing[0])
     message = f"{name}[{first}] is never written"
@@ -134,7 +134,7 @@ def nothing_written(trial: Trial, name: str) -> Verdict:
 def where_stores_went(
     trial: Trial, trace: Trace, name: str, stores: Array
 ) -> tuple[str, list[Note], list[int]]:
-    """Return a question about the threads that did store to `name`, lines, and rows.
+    """Return a question about the stores to `name`, with their lines and rows.
 
     Of each function other than the kernel, one line is enough.
     """

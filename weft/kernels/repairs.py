@@ -68,7 +68,7 @@ class Change:
 
 
 def find_guilty_line(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
-    """Name the line on which one change fixes a wrong value, or say how to look.
+    """Name the line on which one change fixes a wrong value, or suggest how to look.
 
     Does so only if the verdict does not name a cause yet. If any lines cost too much,
     those are named instead.
@@ -104,7 +104,10 @@ def with_line(trial: Trial, verdict: Verdict, change: Change) -> Verdict:
 
 
 def cure(trial: Trial) -> Change | None:
-    """Find a change that makes the kernel right in this launch and at all sizes."""
+    """Find a change that makes the kernel right in this launch and at all sizes.
+
+    Returns None if none is found within the limit on work.
+    """
     function = trial.exercise.function()
     tree = tree_of(function).body if function else []
     if function is None or function.__closure__ or not tree:
@@ -166,7 +169,10 @@ def is_right(trial: Trial, case: KernelCase, kernel: Any) -> bool:
 
 @contextmanager
 def compiled(function: FunctionType, tree: ast.stmt) -> Iterator[FunctionType | None]:
-    """Compile the function that a tree defines, with the globals of `function`."""
+    """Compile the function that a tree defines, with the globals of `function`.
+
+    Yields None if it has a syntax error.
+    """
     file = f"<{function.__name__}, changed>"
     assert isinstance(tree, ast.FunctionDef)
     tree.decorator_list = []

@@ -1,7 +1,7 @@
-"""Count the memory requests that the lines of a kernel make, one by one and in all.
+"""Count the memory requests that a kernel's lines make, individually and in total.
 
 A line may take more sectors or passes than the exercise allows. If the results are
-right, that is a verdict; if they are wrong, it hints at where to look. A wrong index
+right, the check fails; if they are wrong, this hints at where to look. A wrong index
 seldom gives only wrong values: lanes that should read neighbours read a column, or all
 conflict in one bank.
 """
@@ -82,7 +82,10 @@ def passes(trace: Trace, rows: Columns, request: Columns) -> Columns:
 
 
 def parts(trace: Trace, rows: Columns) -> Columns:
-    """Return which part of its warp each row is in; a part is served at once."""
+    """Return the part of its warp that each row is in.
+
+    The accesses of one part are served together.
+    """
     lanes = np.clip(PASS_BYTES // trace.size[rows], 1, WARP)
     part: Columns = trace.thread[rows] % WARP // lanes
     return part
@@ -118,10 +121,10 @@ def who(trace: Trace, rows: Columns) -> str:
 
 
 def touched(trace: Trace, request: Request, store: bool, shared: bool) -> str:
-    """Say what the first lanes of a request access: 'lanes 0 and 1 read …'.
+    """Describe what the first lanes of a request access: 'lanes 0 and 1 read …'.
 
-    In shared memory, two lanes that conflict in a bank are named. Returns '' if that is
-    unclear.
+    In shared memory, two lanes that conflict in a bank are named. Returns '' if the
+    elements cannot be named.
     """
     rows, after = request.rows[:LANES], ""
     met = clash(trace, request) if shared else None
@@ -139,7 +142,7 @@ def touched(trace: Trace, request: Request, store: bool, shared: bool) -> str:
 
 
 def sectors(exercise: KernelExercise, last: Trace, lines: list[Line]) -> str:
-    """Count the sectors per request to global memory, on the worst line."""
+    """Check the number of sectors per request to global memory, on the worst line."""
     plain = [n for n in lines if not n.shared and not n.atomic]
     if not plain:
         return ""
@@ -160,7 +163,7 @@ def scattered(exercise: KernelExercise, last: Trace, lines: list[Line]) -> list[
 
 
 def conflicts(exercise: KernelExercise, last: Trace, lines: list[Line]) -> str:
-    """Count the bank conflicts per request to shared memory, on the worst line."""
+    """Check the bank conflicts per request to shared memory, on the worst line."""
     most = max((n for n in lines if n.shared), key=_per_request, default=None)
     if most is None:
         return "shared memory: not used"
@@ -176,7 +179,7 @@ def conflicting(exercise: KernelExercise, lines: list[Line]) -> list[Line]:
 
 
 def again(last: Trace, line: Line, near: set[Place]) -> bool:
-    """Return whether a divergent line loads what its threads also load on lines `near`.
+    """Return whether a divergent line loads only what its threads also load at `near`.
 
     An example is `if x[i] > top: top = x[i]` in a loop. The second load is scattered,
     because only some lanes make it, yet each of them already has its element in a
@@ -248,7 +251,7 @@ def bank_conflicts(exercise: KernelExercise, last: Trace, line: Line) -> Verdict
 
 
 def meeting(last: Trace, request: Request) -> str:
-    """Say which two lanes conflict in a bank, and ask why."""
+    """Name two lanes that conflict in a bank, and ask why."""
     met = clash(last, request)
     if met is None:
         return "Which lanes ask for the same bank on this line?"
@@ -291,7 +294,7 @@ def find_costly_lines(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
 
 
 def alike(trial: Trial, done: Done, line: Line) -> Line | None:
-    """Return the same line in the wrong launch, if it exceeds the limit there too."""
+    """Return a line as counted in the wrong launch; None if within the limits there."""
     key = line.place, line.array, line.store
     found = over(trial.exercise, done.trace)
     return next((n for n in found if (n.place, n.array, n.store) == key), None)
@@ -302,7 +305,7 @@ def counting_trace(trial: Trial, done: Done) -> tuple[Trace, str, int]:
 
     The trace is of a launch at the size that the exercise counts on, with factor 1. If
     the kernel cannot run at that size, it is of the wrong launch, with a larger factor:
-    the limits are not made for its size, where right lines may cost somewhat more.
+    the limits were not set for that launch's size, where right lines may cost more.
     """
     exercise = trial.exercise
     case = exercise.case(exercise.limits.get("size", exercise.sizes[-1]))
@@ -348,7 +351,7 @@ def noted(places: list[Note], line: Line) -> list[Note]:
 
 
 def sentence(trial: Trial, trace: Trace, lines: list[Line], size: str) -> str:
-    """Say that lines cost too much, and what lanes access on the worst one."""
+    """Report lines that cost too much, and what lanes access on the worst one."""
     numbers = sorted({n.place.line for n in lines})
     many = len(numbers) > 1
     where = f"Line{'s' * many} {joined(numbers)} stand{'s' * (not many)} out"
@@ -368,7 +371,7 @@ def sentence(trial: Trial, trace: Trace, lines: list[Line], size: str) -> str:
 
 
 def exploring(trial: Trial) -> str:
-    """Say how to see what each line reads and writes; '' if that is not possible."""
+    """Suggest a call that shows what each line accesses; '' if that is impossible."""
     if not trial.exercise.can_explore:
         return ""
     function = trial.exercise.function()

@@ -1,8 +1,8 @@
-"""The launch once more, changed in one way: does a finding hold?
+"""Repeat a launch with one thing changed, to see whether a finding holds.
 
 With other contents in new memory: does it matter that memory was read before it was
-written? With the oldest values that a read may return: was it only a guess? In double
-precision: was a small difference rounding?
+written? With the oldest values that a read may return: was the value only a guess? In
+double precision: was a small difference only rounding?
 """
 
 from importlib import import_module
@@ -108,7 +108,7 @@ def same(done: Done, other: Done) -> bool:
 
 
 def untouched(one: tuple[Array, Array], two: tuple[Array, Array]) -> bool:
-    """Return whether, after both launches, each element is unchanged or equal."""
+    """Return whether each element is unchanged by both launches or equal after them."""
     (made, left), (made_two, left_two) = one, two
     kept = (left == made) & (left_two == made_two)
     equal = (left == left_two) | ((left != left) & (left_two != left_two))

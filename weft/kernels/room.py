@@ -13,7 +13,7 @@ from weft.meaning import clustered, is_device_function, is_kernel
 
 
 class Kernels:
-    """Checks `@cuda.jit` kernels, and functions that choose a kernel's launch."""
+    """Checks of `@cuda.jit` kernels, and of functions that choose a kernel's launch."""
 
     what = KERNEL
     exercise = KernelExercise

@@ -15,7 +15,7 @@ LINES = 4  # the most that a verdict shows
 
 
 def handed_over(exercise: KernelExercise, last: Trace, _: list[Line]) -> str:
-    """Count, per block, the loads of shared values that another thread has stored."""
+    """Check, per block, how many loads of shared memory get another thread's value."""
     each = loads_from_others(last) / last.blocks
     if each < exercise.limits["handed_over"]:
         raise Failed(too_few_handed_over(exercise, last, each))
@@ -43,7 +43,7 @@ def loads_from_others(last: Trace) -> int:
 
 
 def too_few_handed_over(exercise: KernelExercise, last: Trace, each: float) -> Verdict:
-    """Return the verdict on threads that load values others could share with them."""
+    """Return the verdict on threads that get too few values from each other."""
     load = (last.space == GLOBAL) & (last.operation == READ)
     own = (last.space == SHARED) & (last.operation == READ)
     places = busy_lines(last, load)
@@ -70,16 +70,16 @@ def too_few_handed_over(exercise: KernelExercise, last: Trace, each: float) -> V
 
 
 def busy_lines(last: Trace, chosen: Flags) -> list[Note]:
-    """Return the lines with the most loads among `chosen`, each with its count."""
+    """Return the lines with the most accesses among `chosen`, each with its count."""
     sites, times = np.unique(last.site[chosen], return_counts=True)
     most = sorted(zip(-times, sites, strict=True))[:LINES]
     return [(last.places[site], f"{several(int(-n), 'load')}") for n, site in most]
 
 
 def unguarded_loads(exercise: KernelExercise, last: Trace, _: list[Line]) -> str:
-    """Count the lines whose load from global memory all threads make equally often.
+    """Check how many lines load from global memory equally often in all threads.
 
-    A whole block may skip such a line, because its tile is full or absent, for example.
+    A whole block may skip such a line, for example because its tile is full or absent.
     """
     rows = np.flatnonzero((last.space == GLOBAL) & (last.operation == READ))
     places = list(dict.fromkeys(last.places[s] for s in np.unique(last.site[rows])))
@@ -114,7 +114,7 @@ def too_few_unguarded(exercise: KernelExercise, guarded: list[Place]) -> Verdict
 
 
 def shared_bytes(exercise: KernelExercise, last: Trace, _: list[Line]) -> str:
-    """Count the bytes of shared memory that the arrays of a block take."""
+    """Check how many bytes of shared memory the arrays of a block take."""
     rows = np.flatnonzero(last.space == SHARED)
     ends = [int((last.address[rows] + last.size[rows]).max(initial=0))]
     arrays = np.unique(last.array[rows]).tolist()

@@ -188,7 +188,7 @@ def refused(trial: Trial, fault: Fault) -> Verdict:
 
 
 def waits_for_the_answer(exercise: KernelExercise, fault: Fault) -> bool:
-    """Return whether a given function never ends because the starter is unchanged."""
+    """Return whether the exercise's code loops for ever due to an unchanged starter."""
     given = bool(fault.places) and fault.places[0].function != exercise.name
     stub = has_stub(exercise.written_by_learner)
     return fault.kind == "endless-loop" and given and stub
@@ -275,7 +275,7 @@ def of_activemask(exercise: KernelExercise, verdict: Verdict) -> Verdict:
 
 
 def left_early(trace: Trace) -> list[str]:
-    """Return notes on barriers and warp operations that ended threads have missed.
+    """Return notes on barriers and warp operations missed by threads that had ended.
 
     GPUs allow this since compute capability 7.0: CUDA C++ Programming Guide,
     "Synchronization Functions", "Warp Vote Functions" and "Compute Capability 7.x".

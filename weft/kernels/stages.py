@@ -1,4 +1,4 @@
-"""The stages of a check that need neither a compiler nor a GPU: pages use them too."""
+"""The stages of a check that need no compiler and no GPU, so web pages use them too."""
 
 import re
 from collections.abc import Generator, Iterator

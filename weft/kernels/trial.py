@@ -64,7 +64,7 @@ class Trial:
 
     @property
     def launched(self) -> str:
-        """Describe the number of threads along each axis in use: 'the launch has …'."""
+        """The number of threads along each axis in use, as in 'the launch has …'."""
         grid, block = self.grid, self.block
         axes = max(n + 1 for n in range(3) if n == 0 or grid[n] > 1 or block[n] > 1)
         if axes == 1:
@@ -173,7 +173,7 @@ def silent(helpers: dict[str, Any], places: tuple[Note, ...]) -> str:
 def configure(exercise: KernelExercise, case: KernelCase) -> Trial:
     """Return the launch of a case. Raises `Failed` if no GPU accepts that launch.
 
-    Raises ValueError if the exercise's own grid does not consist of clusters.
+    Raises ValueError if the exercise's own grid does not divide into clusters.
     """
     config = (
         chosen(exercise, case)
@@ -198,7 +198,10 @@ def configure(exercise: KernelExercise, case: KernelCase) -> Trial:
 
 
 def chosen(exercise: KernelExercise, case: KernelCase) -> Any:
-    """Return the launch that a learner's function chooses. Raises `Failed` if none."""
+    """Return the launch that a learner's function chooses.
+
+    Raises `Failed` if the function raises an error, does not end or returns None.
+    """
     call = f"{exercise.name}({', '.join(map(str, case.size))})"
     try:
         config = limited(exercise.launch, case.size)
@@ -225,7 +228,7 @@ def chosen(exercise: KernelExercise, case: KernelCase) -> Any:
 
 
 def too_large(grid: tuple[int, ...], block: tuple[int, ...], elements: int) -> str:
-    """Say that a launch has too many threads to simulate; "" if not."""
+    """Describe a launch with too many threads to simulate; "" for any other."""
     threads = int(np.prod(grid)) * int(np.prod(block))
     if threads <= 16 * max(elements, 4096):
         return ""
@@ -259,7 +262,7 @@ def wasteful(trial: Trial, done: Done) -> None:
 
 
 def refused(trial: Trial, message: str, why: str) -> Verdict:
-    """Return the verdict on a launch in which threads or lanes have nothing to do."""
+    """Return the verdict on a launch with surplus threads, or with idle lanes."""
     places = returns(trial.exercise.written_by_learner)
     return trial.verdict("launch", message, why, places)
 

@@ -59,9 +59,9 @@ IN_SIMULATOR = (
 
 
 def lab(name: str) -> Chapter:
-    """Say which lab this notebook is; show its title, where kernels run, and links.
+    """Begin a lab in this notebook: show its title, where kernels run, and links.
 
-    If the machine has a GPU, also say what it lacks for this lab.
+    If the machine has a GPU, also show what it lacks for this lab.
 
     Returns the chapter, whose modules are its attributes: `measure`, `checks`, ...
 
@@ -222,7 +222,7 @@ class Hint:
 
 
 def hint(exercise: object = None, level: int | None = None) -> Hint:
-    """Return a hint for an exercise: the next one, or that of `level`, from 1.
+    """Return a hint for an exercise: the next one, or the one at `level`, from 1.
 
     exercise: its name, or the function itself. Levels go from a nudge to nearly the
     answer in words. Beyond the last level the Hint says that there are no more.
@@ -257,7 +257,10 @@ def hint(exercise: object = None, level: int | None = None) -> Hint:
 
 
 def _name(thing: object) -> str:
-    """Return the name of a kernel or function that was passed instead of a name."""
+    """Return the name of a kernel or function that was passed instead of a name.
+
+    Raises LearnerError for anything else.
+    """
     name = getattr(thing, "__name__", None)
     if isinstance(name, str):
         return name
@@ -273,7 +276,10 @@ def _name(thing: object) -> str:
 
 
 def _find(name: str) -> tuple[Lesson, Exercise]:
-    """Find an exercise by name, in the current lab, or in all before `lab` runs."""
+    """Find an exercise by name, in the current lab, or in all labs if there is none.
+
+    Raises LearnerError unless exactly one exercise is found.
+    """
     labs = [_current] if _current else syllabus.names()
     lessons = [syllabus.load(n) for n in labs]
     matches = [(s, e) for s in lessons for e in s.exercises if e.name == name]

@@ -48,7 +48,7 @@ def passed() -> dict[str, dict[str, str]]:
 
 
 def _now_called(lab: str, labs: list[str]) -> str:
-    """Return the present name of a lab: that of its topic if its number has changed."""
+    """Return the current name of a lab, by its topic if its number has changed."""
     topic = lab.partition("_")[2]
     same = [each for each in labs if each.partition("_")[2] == topic]
     return same[0] if lab not in labs and len(same) == 1 else lab
@@ -82,7 +82,7 @@ def opened(lab: str) -> None:
 
 
 def _of(contents: dict[str, Any], lab: str | None) -> dict[str, Any]:
-    """Return the record of a lab; an entry of the wrong type is replaced by {}."""
+    """Return the record of a lab, setting it to {} if it is missing or not a dict."""
     if not isinstance(contents.get(str(lab)), dict):
         contents[str(lab)] = {}
     found: dict[str, Any] = contents[str(lab)]
@@ -130,7 +130,7 @@ class Board:
 
     @property
     def next(self) -> tuple[str, str] | None:
-        """(lab, exercise): the first not passed, searching from the last lab begun."""
+        """The first exercise not passed, from the last lab begun: (lab, exercise)."""
         begun = [k for k, s in enumerate(self.lessons) if self.count(s)]
         start = begun[-1] if begun else 0
         for lesson in (*self.lessons[start:], *self.lessons[:start]):

@@ -80,7 +80,7 @@ def _brought(path: Path, text: str) -> dict[str, dict[str, Any]]:
 
 
 def _merge(brought: dict[str, Any], here: dict[str, Any]) -> None:
-    """Add the entries `brought` to `here`; of two for one key, the earlier counts.
+    """Merge the entries `brought` into `here`; of two for one key, keep the earlier.
 
     Progress is lab → exercise → when; predictions are row → a prediction, and when.
     """

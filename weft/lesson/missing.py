@@ -87,7 +87,7 @@ def is_stale(name: str) -> bool:
 
 
 def where(name: str) -> str:
-    """Say which cell has to run to define `name`, or "" if that is unknown."""
+    """Describe the cell that has to run to define `name`; "" if it is unknown."""
     path = _notebook()
     if path is None:
         return SOMEWHERE.format(name=name) if name in _given() else ""

@@ -1,7 +1,7 @@
-"""The quiz at the end of a lab: every choice opens to its own feedback.
+"""The quiz at the end of a lab: every choice opens to show its own feedback.
 
-A choice is an HTML `<details>`, which a browser opens by click or keyboard with
-no script: so the same quiz works in a notebook, in the book, and offline.
+A choice is an HTML `<details>`, which a browser opens by click or keyboard without a
+script. So the same quiz works in a notebook, in the book, and offline.
 """
 
 from dataclasses import dataclass

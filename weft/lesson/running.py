@@ -1,4 +1,4 @@
-"""Run the solutions of all labs on this machine, and report the result of each."""
+"""Facts about this machine, to know before the solutions of the labs run on it."""
 
 from collections.abc import Iterable
 from typing import Any

@@ -1,4 +1,4 @@
-"""The first code of a kernel that `make lab` starts (PYTHONSTARTUP, see lab.py).
+"""The first code in a Jupyter kernel of `make lab` (PYTHONSTARTUP, see lab.py).
 
 After a restart nothing is defined, not even the code that explains a missing name. This
 module says which cells to run. It must not import the package: the import decides

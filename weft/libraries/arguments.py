@@ -1,4 +1,4 @@
-"""The arguments of a check for a learner's function: handles, streams, arrays."""
+"""The arguments that a check passes to a function: handles, streams, arrays."""
 
 from collections.abc import Callable
 from typing import Any
@@ -21,7 +21,7 @@ def stream() -> int:
 
 
 class Bench:
-    """Makes the arguments of a function on its device, which is the model's or a GPU.
+    """Makes a function's arguments, with arrays on a GPU or on the model's device.
 
     `place` copies a tensor there. `close` destroys the handles made. `asked_for` is the
     GPU stream that was passed as an argument, or None.
@@ -41,7 +41,7 @@ class Bench:
 
     @property
     def handle(self) -> int:
-        """A handle of cuDNN if that is the library, or else of cuBLAS."""
+        """A new handle, of cuDNN if that is the library, or else of cuBLAS."""
         if self.name == "cudnn":
             made = self._made(cudnn.create(), cudnn.destroy)
             cudnn.set_stream(made, stream())
@@ -50,7 +50,7 @@ class Bench:
 
     @property
     def light_handle(self) -> int:
-        """A handle of cuBLASLt."""
+        """A new handle of cuBLASLt."""
         return self._made(cublaslt.create(), cublaslt.destroy)
 
     @property

@@ -82,7 +82,10 @@ def bound(name: str, each: str) -> Callable[..., Any]:
 
 
 def called(name: str, prototype: Prototype, values: tuple[Any, ...]) -> Any:
-    """Call a C function. Raises the library's error if the status is not 0."""
+    """Call a C function, and return its result, or None if it has none.
+
+    Raises the library's error if the status is not 0.
+    """
     args = [checked(v, *p) for v, p in zip(values, prototype.parameters, strict=True)]
     result = None
     if prototype.returns:

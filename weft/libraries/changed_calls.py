@@ -1,4 +1,4 @@
-"""A matrix product once more with arguments changed: which ones made it wrong?"""
+"""Repeat a wrong matrix product with other arguments, to find those to blame."""
 
 import itertools
 from collections.abc import Iterator, Mapping
@@ -32,7 +32,7 @@ PAIR = "Which of them belongs to which matrix?"
 
 
 def cure(run: Run, call: Call) -> str:
-    """Name the arguments whose change makes a cuBLAS product right, or return ""."""
+    """Return a hint on which arguments of a cuBLAS product to change, or ""."""
     if "transa" not in call.arguments or len(run.model.calls) > 1:
         return ""
     for changes, question in changed(call.arguments):
@@ -44,7 +44,7 @@ def cure(run: Run, call: Call) -> str:
 
 
 def changed(given: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
-    """Yield changes to some of the arguments, each with a question about them."""
+    """Yield changed arguments by name, each set with a question for the learner."""
     turned = {name: N if given[name] else T for name in ("transa", "transb")}
     for names in (("transa",), ("transb",), ("transa", "transb")):
         yield {name: turned[name] for name in names}, OPERATION
@@ -67,7 +67,10 @@ def exchanged(given: Mapping[str, Any], pair: tuple[str, ...]) -> dict[str, Any]
 
 
 def is_right(run: Run, call: Call, changes: Mapping[str, Any]) -> bool:
-    """Return whether `call` is right with `changes` applied; restore everything."""
+    """Repeat `call` with `changes`; return whether its result is right.
+
+    The model's buffers and records are restored.
+    """
     model = run.model
     buffers = model.memory.buffers[: len(run.before)]
     after = [buffer.tensor().clone() for buffer in buffers]

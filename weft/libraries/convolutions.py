@@ -25,7 +25,7 @@ Pair = tuple[int, int]
 class Tensor:
     """The contents of a tensor descriptor.
 
-    Element (n, c, h, w) is at the sum of each index × its stride.
+    The offset of element (n, c, h, w) is the sum of index × stride over the four axes.
     """
 
     kind: IntEnum
@@ -48,7 +48,7 @@ class Tensor:
 
 
 def strides_of(order: int, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the strides of n, c, h and w for an array of this format without gaps."""
+    """Return the strides of n, c, h and w in a gapless array of format `order`."""
     _, c, h, w = shape
     if order == TensorFormat.NHWC:
         return (h * w * c, 1, w * c, c)
@@ -58,14 +58,14 @@ def strides_of(order: int, shape: tuple[int, ...]) -> tuple[int, ...]:
 def same_strides(
     shape: tuple[int, ...], one: tuple[int, ...], other: tuple[int, ...]
 ) -> bool:
-    """Return whether two sets of strides agree, leaving out axes of size 1."""
+    """Return whether two sets of strides agree, ignoring axes of size 1."""
     triples = zip(shape, one, other, strict=True)
     return all(size == 1 or a == b for size, a, b in triples)
 
 
 @dataclass(frozen=True)
 class Convolution:
-    """How a filter moves, and the type in which products are summed."""
+    """The settings of a convolution: how its filter moves, and the type of its sums."""
 
     pad: Pair
     stride: Pair

@@ -1,4 +1,4 @@
-"""cuBLAS, thinly: the part of `nvmath.bindings.cublas` that the course uses.
+"""A thin binding of cuBLAS: what the course uses of `nvmath.bindings.cublas`.
 
 Every function is a C function. Matrices and scalars are passed by address; a status
 other than 0 raises cuBLASError.

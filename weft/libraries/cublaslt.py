@@ -1,4 +1,4 @@
-"""cuBLASLt, thinly: the part of `nvmath.bindings.cublasLt` that the course uses."""
+"""A thin binding of cuBLASLt: what the course uses of `nvmath.bindings.cublasLt`."""
 
 from weft.libraries.binding import content
 

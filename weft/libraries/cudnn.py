@@ -1,4 +1,4 @@
-"""cuDNN, thinly: the part of its C interface that the course uses.
+"""A thin binding of cuDNN: what the course uses of its C interface.
 
 Names are C's without the prefix: `cudnnSetTensor4dDescriptor` is
 `set_tensor4d_descriptor`. Arrays and scalars are passed by address; a status other than

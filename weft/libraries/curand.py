@@ -1,4 +1,4 @@
-"""cuRAND's host API, thinly: the part of `nvmath.bindings.curand` in use here."""
+"""A thin binding of cuRAND: what the course uses of `nvmath.bindings.curand`."""
 
 from weft.libraries.binding import content
 

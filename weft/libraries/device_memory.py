@@ -29,7 +29,7 @@ DTYPES = {
 
 @dataclass(eq=False)
 class Buffer:
-    """One allocation: its address, its bytes, and what a verdict calls it."""
+    """One allocation: its address, its bytes, and its name in verdicts."""
 
     address: int
     storage: torch.UntypedStorage
@@ -53,10 +53,10 @@ RECIPE = {
 
 @dataclass(eq=False, repr=False)
 class DeviceArray:
-    """An array on the model's device: its address and its layout, but not its values.
+    """An array on the model's device.
 
-    It has the attributes of a PyTorch tensor that describe it: `data_ptr()`, and those
-    in `RECIPE`.
+    It has the attributes of a PyTorch tensor that describe its address and layout:
+    `data_ptr()`, and those in `RECIPE`. Its values can be read only through `cpu()`.
     """
 
     buffer: Buffer
@@ -104,7 +104,7 @@ INTEGERS = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 
 
 def covered(view: torch.Tensor) -> torch.Tensor:
-    """Mark the bytes of a buffer that a view's elements occupy: (bytes,), bool."""
+    """Return a mask of the bytes of a buffer that a view's elements occupy."""
     mask = torch.zeros(view.untyped_storage().nbytes(), dtype=torch.int8)
     dtype = INTEGERS[view.dtype.itemsize]
     whole = torch.empty(0, dtype=dtype).set_(mask.untyped_storage())
@@ -133,14 +133,17 @@ class DeviceMemory:
         return DeviceArray(buffer, view)
 
     def find(self, address: int) -> tuple[Buffer, int] | None:
-        """Return the buffer at or near `address`, and the offset in it; or None."""
+        """Return the buffer at or near `address` and the offset into it, or None."""
         for buffer in self.buffers:
             if -APART // 2 <= address - buffer.address < buffer.nbytes + APART // 2:
                 return buffer, address - buffer.address
         return None
 
     def cut_off(self, address: int) -> Buffer | None:
-        """Return the buffer that `address` was in before losing 32 bits, or None."""
+        """Return the buffer to which a cut-off address belongs, or None.
+
+        Only the lower 32 bits of such an address are left.
+        """
         for buffer in self.buffers:
             inside = (address - buffer.address) % (1 << 32)
             if abs(address) < 1 << 32 and inside < max(buffer.nbytes, 1):

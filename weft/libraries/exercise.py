@@ -1,4 +1,4 @@
-"""An exercise in calling a C library, and its values in double precision."""
+"""An exercise in calling a C library, and conversions to double precision."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -14,16 +14,16 @@ class LibraryExercise(Exercise):
     """A function that calls one of NVIDIA's libraries.
 
     library: its name, such as "cublas".
-    inputs: `(rng, *size)` → tensors of PyTorch on the CPU, NumPy arrays, plain values.
+    inputs: `(rng, *size)` → PyTorch tensors on the CPU, NumPy arrays, plain values.
         A tensor that is a view goes to the device with all of its storage.
     given: `(on, *arrays)` → the function's arguments. `on` has a `handle` of cuBLAS or
         cuDNN, a `light_handle` of cuBLASLt, a `stream` on which the data are made,
         `workspace(n)` and the `library` itself, as `ctypes.CDLL` loads it.
-    result: the parameter that gives the array with the result, or its address.
+    result: the parameter that receives the array for the result, or its address.
     spec: NumPy function of the inputs, which it gets in double precision.
     refuses: a C function, such as "cublasGemmEx", that fails in one more run: the
         learner's function must then raise an exception.
-    full: the size for arrays on a GPU, if there is one.
+    full: the size on a GPU, by default the last of `sizes`.
     lines: how many lines of Python one call may run; see `weft.checking.step_limit`.
     """
 

@@ -17,7 +17,7 @@ class Fault:
 
 
 def cut_off(parameter: str, address: int, what: str, whole: int) -> Fault:
-    """Return the fault of an address of which only the lower 32 bits have arrived."""
+    """Return the fault of passing only the lower 32 bits of an address."""
     return Fault(
         "prototype",
         f"{parameter} arrives as {address:#x}, and {what} is at {whole:#x}: the upper "
@@ -28,7 +28,7 @@ def cut_off(parameter: str, address: int, what: str, whole: int) -> Fault:
 
 
 class ModelFault(Exception):
-    """A call that would crash, hang or corrupt memory on a GPU, or that is unknown."""
+    """A call that would crash or corrupt memory on a GPU, or that the model lacks."""
 
     def __init__(self, fault: Fault) -> None:
         super().__init__(f"{fault.message} {fault.why}".strip())

@@ -81,7 +81,7 @@ class Graph(Tensors):
     def _array(
         self, made: int, name: str, values: Sequence[Any], call: Any, *more: int
     ) -> Any:
-        """Pass an attribute's elements to `call`; return them as they are after it."""
+        """Pass an attribute's elements to `call`; return them as `call` leaves them."""
         kind = ATTRIBUTE_TYPES[name]
         array = np.array(values, KINDS.get(kind, np.int32))
         which = cudnn.Attribute[name], cudnn.AttributeType[kind]
@@ -99,7 +99,7 @@ class Graph(Tensors):
         *,
         virtual: bool,
     ) -> int:
-        """Return the descriptor of a tensor."""
+        """Create and finalise the descriptor of a tensor."""
         return self.finished(
             "TENSOR",
             UNIQUE_ID=uid,
@@ -149,7 +149,7 @@ class Graph(Tensors):
     # Plans
 
     def plans(self, mode: int = cudnn.HeurMode.A, most: int = 100) -> list[Plan]:
-        """Return plans for the graph, those expected to be fastest first.
+        """Return up to `most` plans for the graph, those expected to be fastest first.
 
         The order is the heuristic's. Engines that turn out not to support the graph are
         left out.
@@ -168,12 +168,12 @@ class Graph(Tensors):
         return found
 
     def _configurations(self, ranked: int, most: int) -> list[int]:
-        """Return engine configurations, as the heuristic has ranked them."""
+        """Return up to `most` engine configurations, in the heuristic's order."""
         made = [self.create("ENGINECFG") for _ in range(most)]
         return made[: len(self.get(ranked, "ENGINEHEUR_RESULTS", made))]
 
     def _plan(self, config: int) -> Plan:
-        """Build a plan: this is where some engines compile a kernel."""
+        """Build an engine configuration's plan; some engines compile a kernel here."""
         parts = {"HANDLE": self.handle, "ENGINE_CONFIG": config}
         made = self.finished("EXECUTION_PLAN", **parts)
         (workspace,) = self.get(made, "EXECUTION_PLAN_WORKSPACE_SIZE")
@@ -187,7 +187,7 @@ class Graph(Tensors):
     # Execution
 
     def pack(self, addresses: Mapping[int, int], workspace: int = 0) -> int:
-        """Return a variant pack: tensor numbers with the tensors' addresses."""
+        """Create a variant pack: the tensors' addresses by number, and a workspace."""
         return self.finished(
             "VARIANT_PACK",
             UNIQUE_IDS=list(addresses),

@@ -73,7 +73,7 @@ def faultless(run: Run) -> None:
 
 
 def raised(run: Run, error: Exception) -> Failed:
-    """Return the `Failed` that ends the check of a run that raised `error`."""
+    """Return the `Failed` for a run in which the learner's function raised `error`."""
     places = raised_at(error, run.function)
     if run.model.refusals:
         reason = run.model.refusals[-1]
@@ -89,7 +89,10 @@ def raised(run: Run, error: Exception) -> Failed:
 
 
 def members(error: Exception) -> str:
-    """Say which members an enumeration has if `error` is about a missing one, or ""."""
+    """Return a sentence that lists an enumeration's members.
+
+    Returns "" unless `error` is about a missing member of an enumeration.
+    """
     kind = getattr(error, "obj", None)
     if not isinstance(error, AttributeError) or not isinstance(kind, EnumMeta):
         return ""
@@ -167,7 +170,7 @@ def nothing_left(run: Run) -> None:
 
 
 def failing(exercise: LibraryExercise) -> Facts:
-    """Run once with a library call that fails; the function must raise an exception."""
+    """Check that the function raises an exception if a library call fails."""
     run = Run(exercise, exercise.case(exercise.sizes[0]), exercise.refuses)
     faultless(run)
     if run.error is None:
@@ -211,14 +214,14 @@ def held(exercise: LibraryExercise, run: Run) -> Facts:
 
 
 def calls_made(model: Model) -> str:
-    """Say how often each library function was called: '2 calls of A and 1 of B'."""
+    """Format how often each library function was called: '2 calls of A and 1 of B'."""
     first, *others = Counter(call.symbol for call in model.calls).items()
     more = [f"{count} of {symbol}" for symbol, count in others]
     return joined([f"{several(first[1], 'call')} of {first[0]}", *more])
 
 
 def in_order(tensor: Tensor, order: int) -> bool:
-    """Return whether a tensor of four axes has the format `order` and no other."""
+    """Return whether a tensor of four axes and several channels has format `order`."""
     return len(tensor.shape) == 4 and tensor.order == order and tensor.shape[1] > 1
 
 

@@ -23,7 +23,7 @@ class Lent:
         self._watched: list[weakref.ref[Any]] = []
 
     def addressof(self, value: Any) -> int:
-        """Return the address of `value` as ctypes does, and note when it is freed."""
+        """Return the address of `value`; record it as ended when `value` is freed."""
         address, name = ADDRESS_OF(value), type(value).__name__
         self._ended.pop(address, None)
         self._watched.append(
@@ -46,7 +46,10 @@ def is_alive(address: int) -> bool:
 
 @contextmanager
 def noted(lent: Lent, function: FunctionType) -> Iterator[None]:
-    """Record in `lent`, within a `with` block, the addresses that `function` takes."""
+    """Let `lent` record what `addressof` returns, within a `with` block.
+
+    `addressof` is replaced in ctypes and among the globals of `function`.
+    """
     scope = function.__globals__
     names = [name for name, value in scope.items() if value is ADDRESS_OF]
     ctypes.addressof = lent.addressof

@@ -24,7 +24,7 @@ def on_model(model: Any) -> Iterator[None]:
 
 
 def library(name: str) -> Any:
-    """Return the library `name`, such as "cublas", as `ctypes.CDLL` does.
+    """Return the library `name`, such as "cublas", in the form of a `ctypes.CDLL`.
 
     Without a GPU, and during a check, this is a model with the same functions. Raises
     LearnerError if there is a GPU but the library is missing.

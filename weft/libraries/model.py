@@ -53,7 +53,7 @@ class Call:
 class Model:
     """One device and the libraries on it.
 
-    code, lines: the learner's function, whose lines verdicts name, and its source.
+    code: the learner's function, whose lines verdicts name. lines: its source.
     stream: the stream on which the data of this run are made.
     """
 
@@ -197,7 +197,7 @@ class Model:
         return float(self.array(parameter, address, DTYPES[kind], (), why=why))
 
     def around(self, address: int, mode: int) -> bytes:
-        """Return up to 8 bytes at a host scalar's address, for a verdict."""
+        """Return up to 8 bytes at the address of a scalar, or b"" if on the device."""
         if mode != cublas.PointerMode.HOST:
             return b""
         for count in (8, 4, 2):

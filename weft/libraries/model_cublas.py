@@ -57,7 +57,7 @@ class Product:
         self.strides = [self(f"stride_{x}", 0) for x in "abc"]
 
     def __call__(self, name: str, default: Any = None) -> Any:
-        """Return the argument `name`, or `default` if the function lacks that."""
+        """Return the argument `name`, or `default` if the function does not have it."""
         return getattr(self.a, name, default)
 
     @property

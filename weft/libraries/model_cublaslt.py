@@ -52,7 +52,7 @@ def needs(holds: bool, reason: str, status: int = Status.INVALID_VALUE) -> None:
 
 
 def operations(desc: dict[int, int]) -> str:
-    """Say which operations a descriptor sets: 'TRANSA is T, and TRANSB is N.'"""
+    """Format the operations that a descriptor sets: 'TRANSA is T, and TRANSB is N.'"""
     a, b = (Operation(desc[name]).name for name in (A.TRANSA, A.TRANSB))
     return f"TRANSA is {a}, and TRANSB is {b}."
 
@@ -328,7 +328,10 @@ class CuBLASLt(Library):
         out.copy_(rounded(total, out.dtype))
 
     def _epilogue(self, work: Matmul, total: torch.Tensor) -> torch.Tensor:
-        """Add the bias, one per row of D, store the auxiliary matrix, and activate."""
+        """Apply the epilogue to `total`, and return the result.
+
+        It may add a bias, one per row of D, store the auxiliary matrix, and activate.
+        """
         d, desc = work.matrices[3], work.desc
         if d.batch > 1 and (work.has("BIAS") or work.has("AUX")):
             self.model.lacks(f"the epilogue {work.epilogue.name} for a batch")

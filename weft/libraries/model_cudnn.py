@@ -58,7 +58,7 @@ class Problem:
     y: Tensor
 
     def judge(self, algo: int) -> None:
-        """Refuse mismatched descriptors, and a convolution that no kernel supports."""
+        """Refuse mismatched descriptors, and a convolution that `algo` cannot do."""
         fits(self.x, self.w, self.how)
         if self.w.shape[0] % self.how.groups:
             count = self.w.shape[0]
@@ -230,7 +230,7 @@ class CuDNN(Library):
         return self._problem(a, a.algo).workspace(a.algo)
 
     def get_convolution_forward_algorithm_v7(self, a: Any) -> None:
-        """Write the expected performance of every algorithm, supported ones first."""
+        """Write the requested performance records, supported algorithms first."""
         found = self._problem(a, ForwardAlgo.IMPLICIT_GEMM)
         if a.requested_algo_count < 0:
             bad("fewer than no algorithms.")
@@ -321,7 +321,7 @@ USE_GRAPH = "It has tensors; `Graph` makes and executes the rest."
 
 
 def misdescribed(found: tuple[int, ...], right: tuple[int, ...]) -> str:
-    """Say how a result's described sizes, `found`, differ from the actual ones."""
+    """Describe how a result's declared sizes, `found`, differ from the right ones."""
     sides = f"as {sizes(found)}, and the convolution gives {sizes(right)}"
     return f"y is described {sides}."
 

@@ -39,9 +39,10 @@ class Layout:
     usual: bool = False
 
     def in_place(self, last: int) -> "Layout":
-        """Return the same layout with rows padded, for an in-place transform of reals.
+        """Return the layout for an in-place transform of reals, whose rows are padded.
 
-        last: the number of complex numbers in a row.
+        The complex side, and a layout with embeds, are unchanged. last: the number of
+        complex numbers in a row.
         """
         if not self.usual or self.sizes[-1] == last:
             return self
@@ -160,7 +161,7 @@ class CuFFT(Library):
         return size
 
     def _make(self, a: Any, n: tuple[int, ...], given: Any, wanted: Any) -> int:
-        """Store a plan for sizes `n`, and return its workspace in bytes, 0.
+        """Store a plan for sizes `n`, and return the bytes of workspace it needs: 0.
 
         given, wanted: embed, stride and distance of the input and of the output.
         """

@@ -1,4 +1,4 @@
-"""A model of cuRAND's host API: its Philox generator, which makes a GPU's numbers."""
+"""A model of cuRAND's host API: its Philox generator, with the numbers of a GPU."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar

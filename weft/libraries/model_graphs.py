@@ -110,7 +110,7 @@ class ModelGraph(Tensors):
         self.complete = False
 
     def _keep(self, state: Any, descriptors: int = 1) -> int:
-        """Store an object under cuDNN descriptors; return the address of the last."""
+        """Create descriptors that hold `state`; return the address of the last."""
         for _ in range(descriptors):
             here = self.model.here()
             self.made.append(self.model.objects.create(DESCRIPTOR, state, here))

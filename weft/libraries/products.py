@@ -59,7 +59,7 @@ class Matrix:
     """A matrix in device memory: its address, its sizes and its leading dimension.
 
     row_major: whether rows are contiguous. batch, step: how many such matrices there
-    are, and how many elements apart. The values are not included.
+    are, and how many elements apart they are. The values are not included.
     """
 
     parameter: str
@@ -111,7 +111,7 @@ def kept_bits(x: torch.Tensor, bits: int) -> torch.Tensor:
 
 
 def rounded(total: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """Round sums to `dtype`, via single precision unless `dtype` is as wide."""
+    """Round sums to `dtype`: float64 and int32 directly, others via float32."""
     wide = dtype in (torch.float64, torch.int32)
     return (total if wide else total.float()).to(dtype)
 

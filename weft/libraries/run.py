@@ -22,7 +22,7 @@ class Run:
     """One call of the learner's function on the model."""
 
     def __init__(self, exercise: LibraryExercise, case: Case, fails: str = "") -> None:
-        """Call the learner's function; keep the results. Raises `Failed` if it fails.
+        """Call the learner's function; keep its results, or the exception it raises.
 
         fails: a C function whose first call returns an error, or "" for none.
         """

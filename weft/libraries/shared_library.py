@@ -37,7 +37,7 @@ class ModelFunction(ctypes._CFuncPtr):  # type: ignore[name-defined,misc]
         return status
 
     def _look_at(self, args: list[Any]) -> None:
-        """Refuse a wrong number of arguments, and any that would reach C changed."""
+        """Refuse a wrong number of arguments, and any that would not reach C intact."""
         wanted, symbol = self.prototype.in_c, self.prototype.symbol
         declared = getattr(self, "argtypes", None)
         for count, what in ((len(args), "gets"), (len(declared or wanted), "declares")):
@@ -60,7 +60,10 @@ class ModelFunction(ctypes._CFuncPtr):  # type: ignore[name-defined,misc]
 
 
 def mismatch(kind: str, value: Any, declared: Any) -> tuple[str, str] | None:
-    """Return why C would not get `value` unchanged as a `kind`, or None."""
+    """Return why C would not get `value` unchanged as a `kind`, or None.
+
+    The result has two parts: what happens to the argument, and an explanation.
+    """
     passed, wanted = declared or type(value), TYPES[kind]
     if (passed in SORTS or wanted in SORTS) and passed is not wanted:
         usual = "an address" if kind == "address" else "an integer"
@@ -96,7 +99,7 @@ def mismatch(kind: str, value: Any, declared: Any) -> tuple[str, str] | None:
 
 
 def converts(declared: Any, value: Any) -> bool:
-    """Return whether ctypes accepts a value for a parameter declared like this."""
+    """Return whether ctypes accepts `value` for a parameter of the type `declared`."""
     try:
         declared.from_param(value)
     except (TypeError, ctypes.ArgumentError):

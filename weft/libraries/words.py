@@ -71,7 +71,7 @@ DNN_ADVICE = (
 
 
 def why_refused(library: str, reason: str) -> str:
-    """Return advice on what to check after a refusal."""
+    """Return advice on what to check after a refusal, or ""."""
     if "handle is null" in reason:
         return "A handle is what the library's own create function has returned."
     if library == "cufft":
@@ -136,7 +136,7 @@ def overflow(result: Result) -> str:
 
 
 def by_columns(result: Result) -> str:
-    """Say that the result would be right if read column by column, or ""."""
+    """Return an explanation if the result is stored column by column, or ""."""
     got, run = result.got, result.run
     if got.ndim != 2 or not run.out.is_contiguous():
         return ""
@@ -150,7 +150,7 @@ def by_columns(result: Result) -> str:
 
 
 def taken_for(result: Result) -> str:
-    """Say which array the call treats as one of another type, or ""."""
+    """Return an explanation if the call mistakes the type of an array, or ""."""
     run, call = result.run, result.call
     held = {x.buffer: x.dtype for x in run.arrays if hasattr(x, "buffer")}
     taken = [(m.parameter, m.address, m.kind, DTYPES) for m in call.matrices]
@@ -167,7 +167,7 @@ def taken_for(result: Result) -> str:
 
 
 def described_otherwise(result: Result) -> str:
-    """Say which array has strides other than its descriptor's, or ""."""
+    """Return an explanation if a descriptor has other strides than its array, or ""."""
     run, call = result.run, result.call
     for name, address, tensor in call.tensors:
         buffer, offset = run.model.memory.find(address) or (None, 0)
@@ -187,14 +187,14 @@ def described_otherwise(result: Result) -> str:
 
 
 def alpha_is_zero(result: Result) -> str:
-    """Say that the library read alpha as 0, or "" if it did not."""
+    """Return an explanation if the library read alpha as 0, or ""."""
     if result.call.scalars[0] or not result.call.arguments:
         return ""
     return "The library read alpha as 0, at the address that it got."
 
 
 def scalars_read(result: Result) -> str:
-    """Say which scalars the library read, if others would make the result right."""
+    """Return an explanation if other scalars would make the result right, or ""."""
     call, run = result.call, result.run
     alpha, beta = call.scalars
     if not call.arguments or not alpha or len(run.model.calls) > 1:
@@ -207,7 +207,7 @@ def scalars_read(result: Result) -> str:
     got, wanted = (x.astype(float).ravel() for x in (result.got, result.wanted))
     had_numbers = np.isfinite(start).all()
     parts = [(got - beta * start) / alpha, start] if had_numbers else [got / alpha]
-    here = got != start  # not what is between the columns of the result
+    here = got != start  # without the gaps between columns of the result
     columns, wanted = np.stack(parts, axis=1)[here], wanted[here]
     if not np.isfinite(columns).all():
         return ""
@@ -277,7 +277,7 @@ TYPES = {
 
 
 def read_as(data: bytes, dtype: Any) -> float | None:
-    """Return the `dtype` number in some bytes if it looks deliberate, or None."""
+    """Return the number in `data` read as a `dtype`, or None if it is implausible."""
     wide = np.dtype(dtype).itemsize
     if len(data) < wide:
         return None

@@ -20,10 +20,10 @@ class ProgramExercise(KernelExercise):
     """A program that each block of a grid runs, with arguments and constants.
 
     words: the language's table of verdicts. stores: a pattern for the call that stores.
-    spare: a note on a load that reads more than the array contains. where: the place in
-    which the program is run, for a fact. options: the names, other than parameters,
-    that a launch takes. gets_size: whether a program gets the size unless `arguments`
-    says otherwise.
+    spare: a note on a load that reads more than the array contains. where: a phrase
+    for facts, such as "in Triton's interpreter". options: the names, other than
+    parameters, that a launch takes. gets_size: whether a program gets the size unless
+    `arguments` says otherwise.
 
     inputs: `(rng, *size)` → NumPy arrays and numbers. Arrays become tensors; gaps
         between a view's rows are kept.
@@ -83,7 +83,10 @@ class ProgramExercise(KernelExercise):
         raise NotImplementedError
 
     def look_again(self, done: Any) -> None:
-        """Check a program with right results further. Raises `Failed` for a mistake."""
+        """Make more checks of a program whose results are right.
+
+        Raises `Failed` for a mistake.
+        """
 
     @property
     def source(self) -> Any:
@@ -91,7 +94,7 @@ class ProgramExercise(KernelExercise):
         return self.function_of(self.written_by_learner) or self.written_by_learner
 
     def fresh(self, case: KernelCase) -> tuple[Any, ...]:
-        """Return new outputs for a launch, with gaps between their rows."""
+        """Return new outputs for a launch, with `gaps` elements between their rows."""
         outputs = super().fresh(case)
         if not self.gaps:
             return outputs

@@ -63,7 +63,7 @@ def _updates(trace: Accesses, row: int) -> bool:
 
 
 def duplicates(trace: Accesses, row: int) -> int:
-    """Count the elements at the address of `row` in the block of the same call."""
+    """Count the elements of the call of `row` that have the same address as `row`."""
     same = (trace.call == trace.call[row]) & (trace.address == trace.address[row])
     return int(same.sum())
 
@@ -104,7 +104,7 @@ def early(launch: Launch, trace: Accesses, row: int) -> Verdict:
 
 
 def into_input(launch: Launch, call: Call, owners: Columns) -> None:
-    """Raise `Failed` if `call` stores to an input. owners: the arrays' numbers."""
+    """Raise `Failed` if a call stores to an input. owners: each element's array."""
     for number in np.unique(owners):
         region = launch.arena.regions[number]
         if region.readonly:
@@ -122,7 +122,10 @@ def asserted(launch: Launch, text: str, places: Sequence[Place]) -> Verdict:
 
 
 def of_block(call: Call, lane: int) -> str:
-    """Format ' (element 28 of its block of 128)', or '' for a single element."""
+    """Format the place of a lane: ' (element 28 of its block of 128)'.
+
+    Returns '' if the block has a single element.
+    """
     count = 1
     for n in call.shape:
         count *= n
@@ -147,8 +150,8 @@ def outside(
     """Return the verdict on an access outside its array, or in a gap between rows.
 
     lanes, offsets, owners: for each element outside, its number in the block, its
-    offset in bytes, and its array. block: the whole block's offsets in the array of the
-    first.
+    offset in bytes, and its array. block: the byte offsets of the whole block in the
+    array of the first element outside.
     """
     region = launch.arena.regions[int(owners[0])]
     offset = int(offsets[0]) // region.itemsize
@@ -173,7 +176,7 @@ def outside(
 
 
 def _stride(launch: Launch, call: Call, region: Region, block: Columns | None) -> str:
-    """Say that a block steps through an array by the wrong row stride, or ""."""
+    """Return an explanation if a block uses a wrong row stride of an array, or ""."""
     if block is None or not block.size:
         return ""
     if region.data.ndim == 1:
@@ -203,7 +206,7 @@ def _stride(launch: Launch, call: Call, region: Region, block: Columns | None) -
 
 
 def _row_of_none(launch: Launch, call: Call, region: Region, block: Columns) -> str:
-    """Say that a block starts below the first row of a one-row array, or ""."""
+    """Return an explanation if a block begins beyond a one-row array, or ""."""
     first = int(block[0]) // region.itemsize
     x, y, _ = launch.grid
     own = {call.program, call.program % x, call.program // x % y} - {0}

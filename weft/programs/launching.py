@@ -122,7 +122,10 @@ def positional(
 def parameters(
     exercise: ProgramExercise, case: KernelCase, given: tuple[Any, ...], meta: Meta
 ) -> tuple[dict[str, Any], Meta]:
-    """Return the arguments, and the options. Raises `Failed` if any do not fit."""
+    """Return each parameter's argument, and the launch's options.
+
+    Raises `Failed` if the arguments do not fit the parameters.
+    """
     program = exercise.program
     options = {
         key: value
@@ -186,7 +189,7 @@ def name_arrays(
 
 
 def chosen(exercise: ProgramExercise, case: KernelCase) -> tuple[Any, Meta]:
-    """Return the grid and the constants for a case; the learner may choose them."""
+    """Return the grid and constants for a case, from the exercise or the learner."""
     if not exercise.checks_launch:
         return apart(exercise.launch(*case.size))
     return apart(trial.chosen(exercise, case))

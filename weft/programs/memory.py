@@ -1,7 +1,7 @@
 """The memory of a run: arrays so far apart that every address belongs to one of them.
 
 Between two arrays there are 4 MiB that nothing uses. So an index that is too large or
-too small, or a wrong stride, still leads to an address nearest to the intended array.
+too small, or a wrong stride, gives an address that is still nearest to its own array.
 """
 
 from collections.abc import Sequence

@@ -46,7 +46,7 @@ def judge(done: Done, backwards: bool) -> None:
 
 
 def unwritten(done: Done, region: Region, marks: Any) -> Verdict:
-    """Return the verdict on unwritten elements; it says which programs store."""
+    """Return the verdict on unwritten elements. marks: a mask of the written ones."""
     launch, trace = done.launch, done.trace
     count = f"The grid has {several(launch.programs, 'program')}"
     said = {"message": left_out(region.name, marks)}
@@ -141,7 +141,7 @@ def number_of(done: Done, region: Region) -> int:
 
 
 def unread(done: Done, region: Region, index: tuple[int, ...]) -> str:
-    """Name an input element that a result depends on and no program has read, or "".
+    """Return a note on an input element that a result needs and no program read, or "".
 
     If programs pass nothing to each other, only those that stored the result count.
     """
@@ -169,7 +169,7 @@ def unread(done: Done, region: Region, index: tuple[int, ...]) -> str:
 
 
 def updated(done: Done, region: Region, wrong: Difference) -> str:
-    """Say that more programs update a wrong element than a right one, or ""."""
+    """Return a hint if more programs update a wrong element than a right one, or ""."""
     launch, trace = done.launch, done.trace
     wanted = launch.case.expected[number_of(done, region)]
     right = np.argwhere(close(region.data, wanted, launch.exercise.tolerance))

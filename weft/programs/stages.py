@@ -18,7 +18,7 @@ OTHER_ORDER = "Where program 0 comes first, it is right."
 
 
 def interpret(exercise: ProgramExercise) -> tuple[list[str], Done]:
-    """Run every size; return facts, and the last listed size's run.
+    """Run every size; return facts, and the results at the last listed size.
 
     Raises `Failed` for the first mistake.
     """
@@ -94,7 +94,7 @@ def look_at(launch: Launch, backwards: bool) -> Done:
     """Run one launch; raise `Failed` for the first mistake found.
 
     Two programs that store to the same element usually have wrong offsets. Then a
-    missing or wrong element is closer to the mistake than the race, and comes first.
+    missing or wrong element is closer to the mistake, and is reported before the race.
     """
     done: Done = launch.exercise.run(launch, backwards)
     trace = done.trace
@@ -123,7 +123,7 @@ def idle(done: Done) -> None:
 
 
 def reordered(launch: Launch, verdict: Verdict) -> Verdict:
-    """Return a verdict on swapped parameters if names show them, or else `verdict`."""
+    """Return `verdict`, or one on parameters whose names are in another order."""
     exercise = launch.exercise
     given = passed(launch)
     own = [p.removesuffix("_ptr") for p in exercise.program.parameters]

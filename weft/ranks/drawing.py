@@ -74,7 +74,7 @@ def timeline(
     function: Callable[..., Any],
     given: Sequence[tuple[Any, ...]],
 ) -> Timeline:
-    """Run `function(dist, *given[rank])` for every rank on the model, and draw it.
+    """Run `function(dist, *given[rank])` for every rank on the model; draw the run.
 
     given: one tuple of arguments per rank; NumPy arrays become tensors. A run that ends
     in a deadlock is drawn up to that point.

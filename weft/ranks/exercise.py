@@ -56,7 +56,7 @@ class RankExercise(Exercise):
     lines: int | None = None
 
     def cases(self, seed: int) -> Iterator[RankCase]:
-        """Yield the listed cases, and one whose sizes follow from `seed`."""
+        """Yield the listed cases and, if `unseen`, an unlisted one chosen by `seed`."""
         for size in self.sizes:
             for ranks in self.ranks:
                 yield self.made(ranks, as_tuple(size))

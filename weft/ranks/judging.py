@@ -25,7 +25,7 @@ from weft.wording import joined, several
 
 
 def judged(exercise: RankExercise, case: RankCase) -> World:
-    """Run a case, check all results, return the run. Raises `Failed` for a mistake."""
+    """Run a case, and return the run. Raises `Failed` unless all results are right."""
     world = World(case.ranks)
     args = [tuple(map(tensor_of, own)) for own in case.given]
     names = parameter_names(exercise.written_by_learner)
@@ -83,13 +83,13 @@ def ran(
 
 
 def placed(at: Place, note: str, name: str) -> str:
-    """Add the name of the line's function to a note on it, unless that is `name`."""
+    """Return a note on a line, with the line's function first unless that is `name`."""
     where = f"in `{at.function}`" if at.function not in ("", name) else ""
     return ", ".join(filter(None, [where, note]))
 
 
 def without(exercise: RankExercise, dist: Distributed) -> Distributed:
-    """Replace the calls that an exercise forbids; they then raise `Failed`."""
+    """Make the calls that an exercise forbids raise `Failed`, and return `dist`."""
     for call in exercise.without:
         if call not in KNOWN:
             raise ValueError(
@@ -116,7 +116,7 @@ def tensor_of(value: Any) -> Any:
 def parts_of(
     exercise: RankExercise, got: Any, wanted: Any, **more: Any
 ) -> list[tuple[str, Any, Any]]:
-    """Return (path, array, expected array) triples. Raises `Failed` if forms differ."""
+    """Return triples (path, array, expected). Raises `Failed` if the shapes differ."""
     name, what = exercise.name, exercise.result or "result"
     pairs = [("", got, wanted)]
     if is_tree(wanted) or (isinstance(got, list) and isinstance(wanted, list)):
@@ -160,7 +160,7 @@ def right(
     parts = parts_of(exercise, got, as_array(wanted), **more)
 
     def why(wrong: Difference, path: str, found: Any) -> str:
-        """Say why the value at a path is wrong, or "" if that is unknown."""
+        """Return why the value at a path is wrong, or "" if that is unknown."""
         if found.dtype.kind == "f" and np.isnan(wrong.got):
             return words("not-yet")["why"]
         if np.array_equal(found, first.get(path, np.nan)):

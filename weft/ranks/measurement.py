@@ -146,7 +146,7 @@ class Measured:
         guess: Mapping[str, float | None] | None = None,
         unsteady: str = "",
     ) -> Table:
-        """Return the rows of a case, as `bench.compare` does for the same arguments."""
+        """Return the table of a case. The arguments are those of `bench.compare`."""
         if self.missing:
             work, unit = (flops, "FLOP") if flops is not None else (bytes, "B")
             unit = unit if work is not None else ""
@@ -173,7 +173,11 @@ class Measured:
         )
 
     def values(self, case: str, unit: str) -> dict[str, float]:
-        """Return and print the numbers of a case; record them as the lab's results."""
+        """Print and return the numbers of a case; record them as the lab's results.
+
+        If this machine cannot measure, the reference machine's numbers are used, and
+        nothing is recorded.
+        """
         lab = lesson.current()
         if self.missing:
             data = results.reference(lab) if lab is not None else None

@@ -60,7 +60,7 @@ class Distributed:
     ReduceOp = Reduction()
 
     def __init__(self, world: World, rank: int, names: dict[str, Any]) -> None:
-        """Make the calls for `rank`. names: the globals of the learner's functions."""
+        """Bind the functions to a rank. names: the globals of the learner's code."""
         self._world, self._rank, self._names = world, rank, names
 
     def __getattr__(self, name: str) -> NoReturn:
@@ -83,11 +83,11 @@ class Distributed:
     # Messages
 
     def isend(self, tensor: Tensor, dst: int) -> Work:
-        """Begin to send a tensor; the caller waits on the result before changing it."""
+        """Begin to send a tensor; the caller must wait before changing the tensor."""
         return self._begin("isend", tensor, dst)
 
     def irecv(self, tensor: Tensor, src: int) -> Work:
-        """Begin to receive into a tensor; the caller waits before reading it."""
+        """Begin to receive into a tensor; the caller must wait before reading it."""
         return self._begin("irecv", tensor, src)
 
     def send(self, tensor: Tensor, dst: int) -> None:
@@ -124,7 +124,7 @@ class Distributed:
         return work
 
     def _side(self, call: str, tensor: Tensor, peer: int, place: Place) -> Work:
-        """Make one side of a message. Raises RankFault for an invalid peer."""
+        """Make one side of a message. Raises RankFault for a bad tensor or peer."""
         self._tensor(call, tensor, place)
         if not isinstance(peer, int) or not 0 <= peer < self._world.size:
             self._refuse("no-peer", place, call=call, peer=peer)

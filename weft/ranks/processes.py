@@ -25,8 +25,8 @@ from weft.wording import several
 
 ENDED = 5.0  # seconds for the others to end once one rank has failed
 
-# The process from which ranks are forked, and the process that started it, with which
-# it ends.
+# The id of the process that started the server, and the server, from which ranks are
+# forked. The server ends with that process.
 _server: tuple[int, "subprocess.Popen[bytes]"] | None = None
 
 
@@ -101,7 +101,7 @@ def start_early() -> bool:
 
 
 def forked(folder: Path, rank: int, backend: str) -> "Worker":
-    """Fork a rank's process from the one that has imported PyTorch."""
+    """Fork a rank's process from the server, or start one if the server has ended."""
     assert _server is not None
     process = _server[1]
     assert process.stdin is not None
@@ -163,7 +163,7 @@ class Pickler(cloudpickle.Pickler):
 
 
 def pickled(value: Any) -> bytes:
-    """Pickle a value; functions in it from a notebook are pickled by their code."""
+    """Pickle a value, with the code of functions that are defined in a notebook."""
     into = io.BytesIO()
     pickler: Any = Pickler
     pickler(into).dump(value)
@@ -248,7 +248,7 @@ def refuse(
 
 
 def place_of(folder: Path, worker: Worker, rank: int) -> str:
-    """Say at which line a rank is: its worker writes its stack on SIGUSR1."""
+    """Describe where a rank is, from the stack that its worker writes on SIGUSR1."""
     if not hasattr(signal, "SIGUSR1") or worker.poll() is not None:
         return "was still running"
     worker.send_signal(signal.SIGUSR1)

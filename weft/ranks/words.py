@@ -14,7 +14,7 @@ class RankFault(Exception):
     """The error that ends a run of the model.
 
     kind: a row of `weft.checking.kinds`. message, why: the verdict's texts. places:
-    lines, each with the ranks that are there.
+    lines, each with a note.
     """
 
     def __init__(self, kind: str, message: str, why: str, places: list[Note]) -> None:
@@ -55,7 +55,7 @@ def deadlock(
     """Return the fault of a deadlock; it says which rank waits for what.
 
     waiting: rank → the work that it waits for. ended: the ranks that have ended. size:
-    the number of ranks. held_up: returns what stops messages whose two sides are there.
+    the number of ranks. held_up: see `World.held_up`.
     """
     able = freed(waiting)
     works = [w for rank, w in sorted(waiting.items()) if rank not in able]
@@ -80,7 +80,7 @@ def deadlock(
 def freed(waiting: Mapping[int, Work]) -> set[int]:
     """Return the ranks that could go on if no transfer waited for an earlier one.
 
-    Such a rank waits for a message whose other side is there, or for another such rank.
+    Such a rank waits for a message begun by both ranks, or for another such rank.
     """
     able = {rank for rank, work in waiting.items() if work.other is not None}
     while more := {
@@ -121,7 +121,7 @@ def out_of_order(held: Sequence[tuple[Work, Work]]) -> RankFault:
 
 
 def pairs(works: Sequence[Work]) -> str:
-    """Say which ranks wait for which others: 'rank 0 sends to 1, rank 1 sends to 2'."""
+    """Format what up to four ranks wait for: 'rank 0 sends to 1, rank 1 sends to 2'."""
     said = [
         f"rank {w.rank} {'sends to' if w.sends else 'receives from'} {w.peers[0]}"
         for w in works[:4]
@@ -130,10 +130,7 @@ def pairs(works: Sequence[Work]) -> str:
 
 
 def one_sided(row: str, work: Work) -> RankFault:
-    """Return a fault that concerns one rank's call.
-
-    row: the row of `words.toml` with the text.
-    """
+    """Return a fault of one rank's call. row: the row of `words.toml` with the text."""
     return fault(
         row,
         noted([work]),

@@ -13,7 +13,10 @@ Outcome = tuple[list[Tensor | None], int, int]  # results, steps, bytes sent per
 
 
 def blank(tensor: Tensor) -> None:
-    """Fill a tensor that has no data yet with NaN, or its type's lowest number."""
+    """Fill a tensor that has no data yet with NaN, or its type's lowest number.
+
+    A tensor of bool is not changed.
+    """
     with torch.no_grad():
         if tensor.is_floating_point() or tensor.is_complex():
             tensor.fill_(float("nan"))
@@ -33,8 +36,8 @@ class Work:
     pause: lets other ranks run until the work is over. call: the function's name, such
     as "isend". posted: the rank's clock at the call. done: when the transfer ends, or
     None until it has moved. other: the other side of a message, or the next rank's part
-    in a collective; None until all ranks are there. kept: for a sender, its tensor at
-    the time of the call; for a receiver, what has arrived.
+    in a collective; None until all ranks have called. kept: a copy of a sender's tensor
+    at the time of the call, or None. lands: destinations, each with the data for it.
     """
 
     pause: Callable[["Work"], None]
@@ -119,7 +122,7 @@ def combine(calls: list[Collective]) -> Outcome:
     """Execute a collective; return the ranks' results, its steps and bytes per rank.
 
     The costs are those of a ring of p ranks: each sends (p - 1) / p of a tensor once,
-    or twice for an all-reduce.
+    or twice for an all-reduce, and for a broadcast all of it.
     """
     size, name = len(calls), calls[0].call
     gives = [call.give for call in calls]

@@ -8,7 +8,7 @@ without a clock.
 The transfers of a rank happen as on a GPU with NCCL, where they share one stream: one
 group after another, in the order in which they were begun. A call begins a group of one
 transfer, `batch_isend_irecv` a group of several, which happen together. A message moves
-once both sides are there and the groups before it are over, on both ranks; a collective
+once both ranks have begun it and the groups before it are over on both; a collective
 happens once this holds for all ranks.
 
 Time is computed, not measured. A message takes `latency` plus its bytes divided by
@@ -74,7 +74,7 @@ class World:
         """Run one function per rank, and return their results.
 
         Raises `RankFault` for a mistake, or a function's own exception; then `error`
-        has the rank.
+        names the rank.
         """
         threads = [
             threading.Thread(target=self._rank, args=(rank, function), daemon=True)
@@ -138,7 +138,10 @@ class World:
             raise deadlock(self.waiting, self.ended, self.size, self.held_up)
 
     def wait(self, work: Work) -> None:
-        """Let other ranks run until a transfer is over, then store its data."""
+        """Let other ranks run until a transfer is over, then store its data.
+
+        Raises RankFault if a sender has changed its tensor.
+        """
         rank = work.rank
         if work.done is None:
             self.waiting[rank] = work
@@ -201,7 +204,7 @@ class World:
         self._meet([send, receive], partial(self._move, send, receive))
 
     def _meet(self, works: list[Work], happen: Callable[[], None]) -> None:
-        """Record that all ranks of a message or collective are there.
+        """Record that all ranks of a message or collective have made their calls.
 
         happen: performs the transfer; called once its turn has come on all ranks.
         """
@@ -210,7 +213,7 @@ class World:
         self._met.append((works, happen))
 
     def _move_on(self) -> None:
-        """Perform every transfer whose turn has come, in the order in which ranks met.
+        """Perform every recorded transfer whose turn has come, oldest record first.
 
         Each may end a group, so all others are checked again after it.
         """
@@ -232,10 +235,10 @@ class World:
         return None if work in group else next(w for w in group if w.done is None)
 
     def held_up(self, works: Sequence[Work]) -> list[tuple[Work, Work]]:
-        """Return what stops those of `works` whose ranks are all there.
+        """Return pairs of an unfinished transfer and a later one that waits for it.
 
-        The result is pairs: an unfinished transfer, and a later one of the same rank
-        that waits for it.
+        Both are of the same rank. The later one belongs to a message or collective of
+        `works` for which all ranks have made their calls.
         """
         met = [sides for sides, _ in self._met if not set(works).isdisjoint(sides)]
         pairs = [(self.ahead_of(side), side) for sides in met for side in sides]
@@ -265,7 +268,10 @@ class World:
     # Collectives
 
     def join(self, own: Collective) -> Work:
-        """Join one rank to a collective, which happens once every rank is there."""
+        """Add a rank's call to a collective, which happens once every rank has called.
+
+        Raises RankFault if the calls of two ranks differ.
+        """
         rank = own.work.rank
         number = len(self.collectives[rank])
         self.collectives[rank].append(own)

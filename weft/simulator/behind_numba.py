@@ -1,4 +1,4 @@
-"""Replace the internals of Numba's own simulator: ordinary launches then run in ours.
+"""Replace the internals of Numba's own simulator, so that launches run in this one.
 
 `install` replaces what the host side of Numba's simulator lacks or gets wrong: the
 launch itself, the options of `cuda.jit`, timed events, external streams and the

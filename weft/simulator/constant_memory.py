@@ -1,7 +1,7 @@
 """Arrays that a kernel reads from outside: constant memory holds 64 KB of them.
 
-Numba copies such an array into the kernel at every mention of it, so one table that is
-mentioned three times takes three times its size. Mentioning only its shape or size
+Numba copies such an array into the kernel wherever its name occurs there, so a table
+that is named three times takes three times its size. Using only its shape or size
 takes no memory.
 """
 
@@ -21,7 +21,7 @@ from weft.simulator.faults import Fault
 
 MOST = 64 * 1024  # bytes, for every capability
 # Source: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability";
-# for more, ptxas stops with "File uses too much global constant data".
+# beyond that, ptxas stops with "File uses too much global constant data".
 WHY = (
     f"An array from outside is a constant to a kernel, and constant memory holds "
     f"{MOST:,} bytes (64 KB). Numba makes a copy of the array at each place that "
@@ -30,12 +30,12 @@ WHY = (
 _LOADS = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_CLASSDEREF")
 _FREE = ("shape", "size", "ndim", "dtype", "itemsize", "nbytes", "strides")
 
-Mention = tuple[str, int, Place]  # a name, the bytes of its array, and the place
+Mention = tuple[str, int, Place]  # an array's name, its size in bytes, and the place
 
 
 @lru_cache(256)
 def mentions(code: CodeType) -> tuple[tuple[str, int], ...]:
-    """Return the outside names whose values `code` uses, each with the use's line."""
+    """Return the name and line of each use in `code` of a value from outside."""
     found = []
     for part in code_tree(code):
         steps = [s for s in dis.get_instructions(part) if s.opname != "CACHE"]
@@ -49,7 +49,7 @@ def mentions(code: CodeType) -> tuple[tuple[str, int], ...]:
 
 
 def copied(function: FunctionType, seen: set[Any] | None = None) -> Iterator[Mention]:
-    """Yield the arrays from outside that a kernel and its device functions copy."""
+    """Yield each copy of an outside array in a kernel and in its device functions."""
     seen = set() if seen is None else seen
     if function in seen:
         return

@@ -1,7 +1,7 @@
 """The host's side of a simulated GPU: launches, events, and names for kernels.
 
-`behind_numba` passes it to Numba's own simulator, `stand_in` to a module that replaces
-Numba.
+`behind_numba` provides these to Numba's own simulator, `stand_in` to a module that
+replaces Numba.
 """
 
 import time
@@ -28,7 +28,7 @@ MULTIPROCESSORS = 132  # as on an H200; programs size launches by it
 
 
 Check = Callable[[Trace], None]
-_checks: list[Check] = []  # one function, or none
+_checks: list[Check] = []  # holds at most one function
 
 
 def check_launches(check: Check | None) -> None:
@@ -88,7 +88,7 @@ def for_all(
 
 
 class Event:
-    """An event that knows when it was recorded. Launches here are synchronous."""
+    """An event that stores when it was recorded. Launches here are synchronous."""
 
     def __init__(self, timing: bool = True) -> None:
         self._at: float | None = None
@@ -111,10 +111,10 @@ class Event:
 
 
 class Stub:
-    """Stands for a name that only kernels may use, such as `grid` or `threadIdx`.
+    """A placeholder for a name that only kernels use, such as `grid` or `threadIdx`.
 
-    It has a meaning only inside a kernel, where `twin_of` looks it up. Numba knows most
-    such names only as `cuda.name`: then `__module__` is none of Numba's modules.
+    In a kernel, `Cuda.twin_of` replaces it. Numba compiles most such names only where
+    the kernel writes `cuda.name`; their `__module__` is not one of Numba's.
     """
 
     def __init__(self, name: str) -> None:
@@ -150,7 +150,7 @@ def stubs(known: Container[str] = ()) -> dict[str, Stub]:
     }
 
 
-# The names that Numba compiles where they were imported from `numba.cuda`, in 0.30.
+# The names that numba-cuda 0.30 also compiles when imported from `numba.cuda`.
 BY_NAME = frozenset(
     (
         "grid gridsize all_sync any_sync ballot_sync eq_sync shfl_sync "

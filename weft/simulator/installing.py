@@ -1,7 +1,8 @@
 """Let ordinary launches, `kernel[grid, block](...)`, run in this simulator.
 
-If Numba is installed, it runs as a simulator, with ours behind it; otherwise, our
-stand-in replaces it. This module never imports Numba; the kernels' files do.
+If Numba is installed, it is switched to its simulator, and ours runs behind it;
+otherwise, our stand-in replaces it. This module never imports Numba; the kernels' files
+do.
 """
 
 import os
@@ -85,7 +86,7 @@ def _replace() -> None:
 
 
 class _Arrival(MetaPathFinder):
-    """Waits until other code imports `numba.cuda`: the import takes half a second."""
+    """Waits for other code to import `numba.cuda`, which takes half a second."""
 
     def __init__(self) -> None:
         self._looking = False
@@ -100,9 +101,9 @@ class _Arrival(MetaPathFinder):
         return spec
 
     def _found(self) -> ModuleSpec | None:
-        """Return where the other finders locate numba-cuda.
+        """Return the spec of `numba.cuda` from the other finders, or None.
 
-        numba-cuda's own finder in turn asks all finders again.
+        numba-cuda's own finder in turn asks all finders again, including this one.
         """
         self._looking = True
         try:

@@ -50,7 +50,7 @@ def simulate(
     watched: frozenset[int] = frozenset(),
     make_run: Callable[..., Run] = Run,
 ) -> Launch:
-    """Run `kernel[config](*args)` on the CPU, on any machine.
+    """Run `kernel[config](*args)` on the CPU.
 
     `kernel` is what `@cuda.jit` made, or a Python function. `config` is `(grid, block[,
     stream[, shared_bytes]])`. Arrays may be NumPy arrays (or anything that shares
@@ -123,8 +123,8 @@ def record(
     the fault that ends it, before the fault is raised. With `every`, all blocks are
     recorded; otherwise, a sample if there are many. `fill` puts initial values into new
     shared and local memory. Reads at the places `stale` return the oldest value that
-    they may. With `rows` every access is recorded at once; without, only once something
-    asks for it, see `Recorded`.
+    they may. With `rows`, every access is recorded in this run; otherwise, in another
+    run, once something asks for the accesses: see `Recorded`.
     """
     recording, cluster = Recording(fresh, look, every, fill), meaning.CLUSTER.get()
     how = partial(_run, kernel, config, readonly=readonly, watched=watched)
@@ -145,7 +145,7 @@ def record(
         raise  # not reached: what failed once fails again
 
     def again() -> Trace:
-        """Return the trace of the same launch, with every access."""
+        """Repeat the launch, and return its trace with every access."""
         with meaning.clustered(cluster):
             run, _ = how(TracedRun, tuple(before), backwards, recording)
         made: Trace = run.trace()
@@ -166,7 +166,7 @@ def _run(
     failed: Callable[[Trace, Fault], None] | None = None,
     **how: Any,
 ) -> tuple[Any, Launch]:
-    """Run a launch that is recorded. made: constructs its run. See `record`."""
+    """Run a launch and record it. made: constructs the run. See `record`."""
     runs: list[Any] = []
 
     def make(fn: FunctionType, grid: Dim, block: Dim, shared: int) -> Any:
@@ -231,7 +231,7 @@ def calls(
     """Repeat a launch of `record`; find the calls that led to accesses in its trace.
 
     Returns, for each of `rows`, the place of the access and those of the calls that led
-    there, innermost first.
+    there, innermost first; {} if the launch is refused.
     """
     runs: list[CalledRun] = []
 
@@ -256,7 +256,8 @@ def values(
 ) -> ValuedRun | None:
     """Repeat a launch of `record`, and read memory at some rows of its trace.
 
-    wanted: for each row, the address of the element to read.
+    wanted: for each row, the address of the element to read. Returns None if the launch
+    is refused.
     """
     runs: list[ValuedRun] = []
 
@@ -342,9 +343,9 @@ def kind_of_argument(value: Any, name: str) -> Kind:
 
 
 def host_array(value: Any, name: str = "the array") -> np.ndarray[Any, Any] | None:
-    """Return the NumPy array that shares its memory with `value`, or None for a number.
+    """Return a NumPy array over the memory of `value`, or None if it is not an array.
 
-    name: the kernel's name for it. Raises `Fault` for what no kernel can use.
+    name: the kernel's name for it. Raises `Fault` for a tensor that no kernel can use.
     """
     if isinstance(value, np.ndarray):
         return value if value.ndim else value.reshape(1)

@@ -1,7 +1,7 @@
 """Check a launch against the signature and launch bounds given to `@cuda.jit`.
 
-A GPU refuses a launch that violates them. The simulator needs neither to run a kernel,
-so it checks them before the launch.
+On a GPU, a launch that violates them fails. The simulator needs neither to run a
+kernel, so it checks them before the launch.
 """
 
 import inspect
@@ -33,7 +33,7 @@ class Signature:
 
 
 def signatures(kernel: Any) -> list[Signature]:
-    """Return the signatures of a kernel, or [] if Numba infers them at launches.
+    """Return the signatures of a kernel, or [] if Numba infers them at launch.
 
     Raises `Fault` for one that Numba refuses when it reads the kernel.
     """
@@ -136,7 +136,7 @@ def unfit(kernel: Any, given: Sequence[Any], known: Sequence[Signature]) -> Faul
 
 
 def converted(value: Any, declared: Any) -> Any:
-    """Convert a number to the type that a kernel's signature declares."""
+    """Convert a number to the declared type; return any other value unchanged."""
     if isinstance(value, (bool, int, float, complex, np.generic)):
         dtype = meaning.as_dtype(declared)
         return np.asarray(value).astype(dtype)[()]
@@ -172,7 +172,7 @@ def written(kind: Any) -> str:
 
 
 def hold_bounds(kernel: Any, block: Dim) -> None:
-    """Raise `Fault` if a block is larger than the kernel was compiled for."""
+    """Raise `Fault` if a block exceeds the launch bounds, or an option is invalid."""
     told = meaning.options_of(kernel)
     function = meaning.python_function(kernel)
     if function is None or (told.launch_bounds is None and told.max_registers is None):
@@ -201,7 +201,7 @@ def hold_bounds(kernel: Any, block: Dim) -> None:
 
 
 def most_threads(bounds: Any, function: FunctionType) -> int | None:
-    """Return the most threads per block, or None if `bounds` is None.
+    """Return the largest number of threads per block, or None if `bounds` is None.
 
     Raises `Fault` if `bounds` is invalid.
     """
@@ -222,7 +222,7 @@ def most_threads(bounds: Any, function: FunctionType) -> int | None:
 
 
 def decorator_of(function: FunctionType) -> list[Place]:
-    """Return the line of a kernel's `@cuda.jit`, in a list, [] if it has no source."""
+    """Return the line of a kernel's decorator in a list, or [] if it has no source."""
     try:
         lines, first = inspect.getsourcelines(function)
     except (OSError, TypeError):

@@ -1,4 +1,4 @@
-"""Host code, watched: copies, streams, events, and the order between them.
+"""Checks of host code: copies, streams, events, and the order between them.
 
     check(pipeline, spec=..., inputs=..., given=..., result="out", sizes=[...])
 
@@ -8,8 +8,8 @@ before it has arrived, a copy that no event orders after its kernel, a buffer re
 early, a copy that cannot overlap, a race in a kernel that it launches. No GPU is
 needed, and nothing depends on timing.
 
-`timeline` draws what overlapped: on a GPU as measured by events, otherwise in the
-model.
+`timeline` draws which operations overlap: on a GPU as measured by events, otherwise as
+the model computes it.
 """
 
 from typing import Any

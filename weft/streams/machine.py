@@ -3,9 +3,9 @@
 Each operation is executed at once, in the order in which the host requests them. That
 order is one of many: operations are ordered only by being in one stream, by events, and
 by the host's waits. The machine records these constraints in vector clocks (Lamport
-1978; Mattern 1989). So two conflicting accesses to one place that nothing orders are
-found, whatever order they ran in. Times are those of a machine with one engine for each
-direction of the bus and one for kernels.
+1978; Mattern 1989). So it finds conflicting accesses to the same memory that nothing
+orders, whatever order they ran in. Times are those of a machine with one engine for
+each direction of the bus and one for kernels.
 """
 
 from collections.abc import Callable
@@ -37,7 +37,7 @@ class Buffer:
     name: str
     memory: Memory
     data: np.ndarray[Any, Any]
-    blank: bool = False  # nothing was in it when it was allocated
+    blank: bool = False  # whether it was allocated unwritten
 
     def holds(self, array: np.ndarray[Any, Any]) -> bool:
         low, high = np.lib.array_utils.byte_bounds(self.data)
@@ -70,7 +70,7 @@ class Region:
 
 @dataclass(eq=False)
 class Worker:
-    """Something that does one thing after another: the host, or a stream."""
+    """The host or a stream, which executes its operations one after another."""
 
     name: str
     clock: Clock = field(default_factory=dict)
@@ -112,10 +112,10 @@ class Operation:
 
 @dataclass(frozen=True)
 class Conflict:
-    """Two unordered operations on one place, at least one of which writes.
+    """Two unordered operations on the same memory, at least one of which writes.
 
-    held, region: the regions of the first and the later operation. first_writes,
-    later_writes: whether each of them writes.
+    held, region: the regions that the first and the later operation access.
+    first_writes, later_writes: whether each of them writes.
     """
 
     first: Operation
@@ -128,7 +128,7 @@ class Conflict:
 
 @dataclass(frozen=True)
 class Wait:
-    """A wait of the host: what for, on which line, and after how many operations."""
+    """A wait of the host: for what, on which line, and after how many operations."""
 
     what: str
     place: Place
@@ -140,7 +140,10 @@ class CudaAPIError(RuntimeError):
 
 
 class Machine:
-    """The operations that host code requested. where: returns the current line."""
+    """A GPU and its host in the model, with all operations requested so far.
+
+    where: returns the running line of the learner's code.
+    """
 
     def __init__(self, where: Callable[[], Place]) -> None:
         self.where = where
@@ -173,7 +176,7 @@ class Machine:
         return made
 
     def empty(self, name: str, memory: Memory, shape: Any, dtype: Any) -> Buffer:
-        """Allocate unwritten memory, which is filled with poison to mark it."""
+        """Allocate memory and fill it with poison, which marks it as unwritten."""
         data = np.empty(shape, dtype)
         poison(data, "global")
         made = self.buffer(name, memory, data)
@@ -181,7 +184,7 @@ class Machine:
         return made
 
     def region(self, array: np.ndarray[Any, Any]) -> Region | None:
-        """Return the region that an array occupies, or None for untracked memory."""
+        """Return an array's region, or None if it is empty or in untracked memory."""
         for buffer in self.buffers:
             if array.size and buffer.holds(array):
                 base = np.lib.array_utils.byte_bounds(buffer.data)[0]
@@ -221,9 +224,10 @@ class Machine:
         )
 
     def mark(self, stream: Worker) -> Mark:
-        """Return a mark after all work queued in a stream so far, as an event does.
+        """Return a mark after all work queued in a stream so far, as an event sets it.
 
-        The default stream also waits for all others, and they wait for it.
+        Any stream first waits for the default stream, which itself waits for all
+        others.
         """
         before = self.streams if stream is self.default else [stream, self.default]
         for other in before:
@@ -237,7 +241,7 @@ class Machine:
         stream.end = max(stream.end, mark.end)
 
     def touch(self, region: Region | None, writes: bool, what: str = "") -> None:
-        """Record that the host itself reads or writes a region.
+        """Record that the host itself reads or writes a region, unless it is None.
 
         Writing to memory that the bus can read takes as long as a copy over the bus.
         """

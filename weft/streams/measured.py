@@ -10,7 +10,7 @@ from weft.streams.bench import Arrays, Bar
 
 
 class _Notes:
-    """Pairs of events, each with the operation between the two."""
+    """Records an event before and after each operation."""
 
     def __init__(self, cuda: Any) -> None:
         self._cuda = cuda
@@ -95,7 +95,7 @@ class _Cuda:
 def measure(
     function: FunctionType, given: Callable[..., tuple[Any, ...]], inputs: Any
 ) -> list[Bar]:
-    """Run `function` twice; return the second run's copies and launches, timed."""
+    """Run `function` twice, and time the copies and launches of the second run."""
     from numba import cuda as real
 
     cuda: Any = real

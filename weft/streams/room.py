@@ -37,9 +37,9 @@ class HostExercise(Exercise):
         `pageable`, `device_like`, `stream`, and so on.
     result: the parameter that holds the results when the function has returned; "" for
         the value that it returns.
-    timer: for a function that times another, `work()`: pairs of the ms that `work()`
-        takes and the ms of other work that are in progress when the function is called.
-        Then the fields above are not needed.
+    timer: for a function that times another, `work()`: pairs of times in ms, that of
+        `work()` and that of the work queued before the call. The fields above are then
+        not needed.
     lines: how many lines of Python one call may run; see `weft.checking.step_limit`.
     """
 
@@ -68,7 +68,10 @@ class HostCode:
         return "given" in asked or "timer" in asked
 
     def stages(self, exercise: HostExercise) -> Iterator[Facts]:
-        """Run each case on the model; check the last listed one against the limits."""
+        """Run all cases on the model, and check the last listed one against the limits.
+
+        Yields facts. An exercise with a `timer` has one stage only: `timed`.
+        """
         if not isinstance(exercise.written_by_learner, FunctionType):
             thing = exercise.written_by_learner
             made = "a kernel" if is_kernel(thing) else f"a {type(thing).__name__}"
@@ -96,7 +99,7 @@ ROOM = HostCode()
 
 
 class Run:
-    """One call of the learner's function, on a machine of the model.
+    """One call of the learner's function on the model.
 
     Its constructor raises `Failed` if the call does not complete, or returns nothing
     that can be compared.
@@ -230,8 +233,8 @@ def timed(exercise: HostExercise) -> Facts:
         if abs(float(got) * calls - ms * calls) > 0.05 * ms + asked_more:
             raise Failed(wording.clock(exercise.name, float(got), ms, before, machine))
         idle = machine.now - machine.default.end
-        # a pause as long as the work does not replace a wait, so let the work take
-        # longer
+        # The function may only have paused for longer than the work takes, which is no
+        # wait. So try again with work that takes longer.
         if idle > ms and number < listed:
             cases.append((3 * machine.now, 0))
     count = len(exercise.timer)
@@ -245,8 +248,8 @@ def timed(exercise: HostExercise) -> Facts:
 class Traffic:
     """Bytes over the bus.
 
-    moved, needed: bytes moved, and needed, in all. brought, back: the same from device
-    to host.
+    moved, needed: the bytes copied in both directions, and the fewest that would do.
+    brought, back: the same for copies from device to host.
     """
 
     moved: int
@@ -277,7 +280,7 @@ def traffic(run: Run) -> Traffic:
 
 
 def limits(run: Run) -> Facts:
-    """Check the last run against the limits. Raises `Failed` if it exceeds one."""
+    """Check a run against the limits; return facts. Raises `Failed` for a breach."""
     name, machine, held = run.name, run.machine, run.exercise.limits
     facts = []
 
@@ -338,7 +341,10 @@ def right(run: Run) -> None:
 
 
 def another(exercise: HostExercise, got: Any, wanted: str, when: str) -> Failed:
-    """Return the failure for a result that is missing, or not of the type `wanted`."""
+    """Return the failure for a result that is missing or has the wrong type.
+
+    wanted: a clause that names the right type.
+    """
     return Failed(
         wording.verdict(
             exercise.name,
@@ -352,7 +358,7 @@ def another(exercise: HostExercise, got: Any, wanted: str, when: str) -> Failed:
 
 
 def refuse_blank(run: Run) -> None:
-    """Raise `Failed` for a result that comes from memory read before it was written."""
+    """Raise `Failed` if the result has NaNs, and the function read unwritten memory."""
     if run.got.dtype.kind != "f" or not np.isnan(run.got).any():
         return
     for made, region in run.machine.blanks:

@@ -2,8 +2,8 @@
 
 On a GPU the times come from events around each copy and each launch, in its stream. An
 event says when everything before it in its stream is done, not when an engine is free.
-So a bar begins when both its stream and its engine were ready. Without a GPU the times
-are those of the model.
+So a bar is drawn from the time at which both its stream and its engine were ready.
+Without a GPU the times are those of the model.
 """
 
 import html
@@ -148,7 +148,10 @@ def timeline(
 
 
 def apart(bars: Iterable[Bar]) -> list[Bar]:
-    """Return the bars, each beginning after the previous one on its engine ends."""
+    """Return the bars, ordered by their ends, without overlaps on an engine.
+
+    A bar is shortened to begin no earlier than the previous one on its engine ends.
+    """
     found: list[Bar] = []
     free = dict.fromkeys(ENGINES, -np.inf)
     for bar in sorted(bars, key=lambda b: b.end):

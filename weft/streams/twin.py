@@ -53,7 +53,7 @@ class HostArray(np.ndarray[Any, Any]):
 
     def __getitem__(self, key: Any) -> Any:
         found = super().__getitem__(key)
-        if not isinstance(found, np.ndarray):  # a number: of which element?
+        if not isinstance(found, np.ndarray):  # a single element
             self._touch(self._cell(key), False)
         return found
 
@@ -109,7 +109,7 @@ _SHAPES = (np.empty_like, np.shape, np.size, np.ndim, np.array_split, np.split)
 
 
 def plain(value: Any) -> Any:
-    """Return a `HostArray`'s memory as an ordinary array, other values unchanged."""
+    """Return a `HostArray` as an ordinary array; return other values unchanged."""
     return value.view(np.ndarray) if isinstance(value, HostArray) else value
 
 
@@ -138,13 +138,13 @@ class Stream:
 
 
 class Event:
-    """A mark in a stream; work that waits for it comes after all work before it."""
+    """A point in a stream for which the host and other streams can wait."""
 
     def __init__(self, machine: Machine, timing: bool = True) -> None:
         self._machine, self._timing = machine, timing
         self._mark: Mark | None = None  # None before it is recorded
         self._waited = 0  # how many times the host had waited when it was recorded
-        self._asked = False  # whether the host has queried it before it was done
+        self._asked = False  # whether a query came before it was done
 
     def record(self, stream: Any = 0) -> None:
         machine, worker = self._machine, of(self._machine, stream)
@@ -173,7 +173,7 @@ class Event:
         if self._mark is None:
             return True
         done = self._mark.end <= self._machine.now
-        if done:  # a host that has queried it before has waited
+        if done:  # a host that queried it in vain before has waited
             self._machine.wait_until(self._mark, "an event" * self._asked)
         else:
             self._machine.host.end += ASKING
@@ -383,7 +383,7 @@ class Kernel:
     ) -> tuple[tuple[Region, ...], tuple[Region, ...]]:
         """Return the regions that a launch read, and those that it wrote.
 
-        Each is from the first byte accessed to the last.
+        Each region extends from the first accessed byte of an array to the last.
         """
         found: tuple[list[Region], list[Region]] = ([], [])
         arrays = dict(zip(names, given, strict=True))
@@ -524,7 +524,7 @@ class Time:
 
 
 class Watched:
-    """A function whose `cuda`, kernels and clocks are those of a machine."""
+    """A copy of a function, with the model's `cuda`, kernels and clocks."""
 
     def __init__(self, function: FunctionType, look: Look | None = None) -> None:
         """Prepare to watch a function.
@@ -564,7 +564,7 @@ class Watched:
         return value
 
     def _where(self) -> Place:
-        """Return the innermost line of the learner's code that is running."""
+        """Return the learner's innermost running line, or an empty place."""
         frame: Any = sys._getframe(1)
         while frame is not None and frame.f_globals is not self._scope:
             frame = frame.f_back

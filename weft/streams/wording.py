@@ -1,4 +1,4 @@
-"""What is wrong with host code: the row of `wording.toml` that applies, and where."""
+"""Verdicts on host code: the row of `wording.toml` that applies, and the lines."""
 
 import re
 
@@ -17,7 +17,7 @@ verdict = words.verdict
 
 
 def conflict(name: str, found: Conflict) -> Verdict:
-    """Return the verdict on two unordered operations on one place."""
+    """Return the verdict on two unordered operations on the same memory."""
     first, later = found.first, found.later
     places = notes(
         (first, ("writes" if found.first_writes else "reads") + f" {found.held}"),
@@ -43,7 +43,7 @@ def conflict(name: str, found: Conflict) -> Verdict:
 
 
 def way_of(found: Conflict) -> str:
-    """Return the row of `wording.toml` for a conflict."""
+    """Return the name of the row of `wording.toml` for a conflict."""
     if found.later.worker == HOST:
         early = "host-reads" if found.later.place.line else "returns-early"
         return "host-writes" if found.later_writes else early
@@ -124,7 +124,7 @@ def _copies_first(machine: Machine, work: list[Operation]) -> Reason | None:
 
 
 def _all_before(machine: Machine, work: list[Operation]) -> Reason | None:
-    """Return a reason if one kind of work begins only after all of another, or None."""
+    """Return a reason if all of one kind of work ends before the next kind begins."""
     for before, after in (("copy in", "kernel"), ("kernel", "copy out")):
         early = [o for o in work if o.kind == before]
         late = min((o for o in work if o.kind == after), key=lambda o: o.start)
@@ -167,7 +167,7 @@ def wrong_side(name: str, error: Exception, places: Notes) -> Verdict | None:
 
 
 def not_fetched(said: Verdict, machine: Machine) -> Verdict:
-    """Add to a verdict the arrays that kernels wrote but nothing has read since."""
+    """Return a verdict, extended by the arrays that were not copied back, if any."""
     left = [f"`{b.name}`" if b.name.isidentifier() else b.name for b in unread(machine)]
     if not left:
         return said
@@ -177,7 +177,10 @@ def not_fetched(said: Verdict, machine: Machine) -> Verdict:
 
 
 def unread(machine: Machine) -> list[Buffer]:
-    """Return the buffers that kernels wrote, unread since and never copied out."""
+    """Return the device buffers that kernels wrote and nothing has read since.
+
+    A buffer that was copied out at any time is left out.
+    """
     found: dict[Buffer, None] = {}
     fetched: set[Buffer] = set()
     for operation in machine.operations:
@@ -206,7 +209,10 @@ def traffic(
 
 
 def clock(name: str, got: float, ms: float, before: float, machine: Machine) -> Verdict:
-    """Return the verdict on a measured time `got` that is not the kernel's."""
+    """Return the verdict on a time that was measured wrongly.
+
+    got, ms: the measured time, and the kernel's. before: ms of work queued before it.
+    """
     row = ""
     if before and abs(got - ms - before) < 0.1 * ms:
         row = "another-running"
@@ -222,7 +228,10 @@ def clock(name: str, got: float, ms: float, before: float, machine: Machine) -> 
 
 
 def notes(*pairs: tuple[Operation, str]) -> Notes:
-    """Return the places of operations in the learner's code, with their notes."""
+    """Return the places of operations in the learner's code, with their notes.
+
+    There are at most six; only the first if more than two are all on one line.
+    """
     found: Notes = []
     for operation, note in pairs:
         if operation.place.line and (operation.place, note) not in found:

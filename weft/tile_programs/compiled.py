@@ -1,7 +1,8 @@
 """Stage 2: the machine code that `tileiras` makes of a kernel; it needs no GPU.
 
-The instructions that a check executes say nothing about registers, about shared memory,
-or about what does not fit into them. CUDA's tile compiler, if installed, does.
+The instructions that a check executes do not show how many registers and how much
+shared memory a kernel needs, nor what does not fit. The machine code does, if CUDA's
+tile compiler is installed.
 """
 
 import ctypes
@@ -23,8 +24,8 @@ from weft.wording import sentence
 
 REFERENCE = (9, 0)  # the compute capability without a GPU
 OLDEST = (8, 0)  # the lowest for which cuTile compiles
-SECONDS = 60.0  # for one kernel; one with a tile that does not fit can take five
-ALIGNED = 4096  # along each axis of an array of unknown size
+SECONDS = 60.0  # limit for one kernel; a tile that does not fit can take 5 s
+ALIGNED = 4096  # assumed size of an array along each axis
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class MachineCode:
 
     @property
     def resident(self) -> Occupancy:
-        """The number of the kernel's blocks an SM holds at once, and why not more."""
+        """How many of the kernel's blocks an SM holds at once, and what limits them."""
         held = self.threads, self.registers, self.shared
         return occupancy(self.capability, *held)
 
@@ -106,7 +107,7 @@ def launcher(kernel: Any, grid: Sequence[int], *given: Any) -> Callable[[], None
 
 
 def packed(kernel: Any, given: Sequence[Any]) -> Any:
-    """Pack a launch's parameters.
+    """Pack a launch's arguments, without the constants, into a buffer for the driver.
 
     An array becomes its address, and its shape and strides in elements.
     """
@@ -224,7 +225,7 @@ def sections(file: bytes) -> Iterator[tuple[str, bytes, int]]:
 
 
 def attributes(content: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yield the number and value of each attribute in a section `.nv.info`."""
+    """Yield the number and value of each sized attribute in a `.nv.info` section."""
     at = 0
     while at + 4 <= len(content):
         form, number, size = struct.unpack_from("<BBH", content, at)

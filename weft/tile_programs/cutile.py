@@ -2,8 +2,8 @@
 
 `cuda.tile` translates a kernel to its own typed instructions in Python, without a GPU
 and without CUDA's compiler. A check uses these instructions, and the compiler's errors.
-If CUDA's tile compiler, `tileiras`, is installed, it makes machine code of them,
-which needs no GPU either.
+If CUDA's tile compiler, `tileiras`, is installed, it makes machine code of them. That
+needs no GPU either.
 """
 
 import inspect
@@ -165,7 +165,8 @@ def _signature(kernel: Any, given: Sequence[Any], about: Callable[[Any], Any]) -
 def _launched(value: Any) -> Any:
     """Return what the compiler may assume about an argument of a launch.
 
-    PyTorch's allocations begin at multiples of 512 bytes.
+    An array's address is taken to be a multiple of 16 bytes, because PyTorch's
+    allocations begin at multiples of 512.
     """
     if not hasattr(value, "shape"):
         return _constraint(value)
@@ -188,7 +189,7 @@ def _even(number: int) -> int:
 
 
 def _constraint(value: Any, **known: Any) -> Any:
-    """Return the compiler's constraint on a non-constant argument: its type."""
+    """Return the constraint on an argument: its type, and what else is `known`."""
     import cuda.tile as ct
     from cuda.tile import compilation
 

@@ -2,7 +2,7 @@
 
 A tile is a NumPy array, a view is a `View`. Values have the type that cuTile's compiler
 gave them; types that NumPy lacks are float32, rounded after each instruction if they
-are bfloat16 or tfloat32. Memory is accessed by addresses, see `Memory`.
+are bfloat16 or tfloat32. Memory is accessed by address (see `Memory`).
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -19,7 +19,7 @@ Array = np.ndarray[Any, Any]
 
 
 class Unsupported(Exception):
-    """An instruction that is not simulated."""
+    """Raised for an instruction that is not simulated."""
 
     def __init__(self, what: str, places: tuple[Place, ...]) -> None:
         super().__init__(what)
@@ -27,7 +27,7 @@ class Unsupported(Exception):
 
 
 class TooLong(Exception):
-    """A program that does not end."""
+    """Raised if a program runs too many instructions."""
 
     def __init__(self, places: tuple[Place, ...]) -> None:
         super().__init__("too many instructions")
@@ -35,7 +35,7 @@ class TooLong(Exception):
 
 
 class Memory(Protocol):
-    """Memory accessed by byte address, for the elements whose `inside` is true."""
+    """Memory accessed by byte address, where the mask `inside` of an access is true."""
 
     def load(self, at: "Access", dtype: np.dtype[Any]) -> Array: ...
 
@@ -52,8 +52,9 @@ class Access:
 
     addresses: the address of each element of the tile. inside: which elements are
     within the array, and allowed by a mask. padding: the value of the other elements,
-    or None if unspecified. whole: the view and the index, for an access to a whole tile
-    by its index. array: the first address of the accessed array, or 0 if unknown.
+    or None if unspecified. array: the first address of the accessed array, or 0 if
+    unknown. whole: the view and the tile's index, or None for an access through
+    pointers.
     """
 
     addresses: Array
@@ -86,12 +87,12 @@ class View:
 
     @property
     def tiles(self) -> tuple[int, ...]:
-        """The number of tiles along each axis of a tile."""
+        """The number of tiles along each axis, in the order of a tile's axes."""
         sizes = (self.shape[axis] for axis in self.order)
         return tuple(-(-n // s) for n, s in zip(sizes, self.step, strict=True))
 
     def elements(self, index: Sequence[int]) -> tuple[Array, Array]:
-        """Return the addresses of a tile's elements, and the mask of those inside."""
+        """Return the addresses of a tile's elements, and which are inside the array."""
         where = np.zeros(self.tile, np.int64)
         inside = np.ones(self.tile, bool)
         for k, (axis, n) in enumerate(zip(self.order, self.tile, strict=True)):
@@ -103,7 +104,7 @@ class View:
 
 
 class Done(Exception):
-    """Ends a program that returns."""
+    """Raised to end a program that returns."""
 
 
 class Evaluator:
@@ -135,7 +136,7 @@ class Evaluator:
         return self._places[key]
 
     def _run(self, block: Any) -> tuple[str, tuple[Any, ...]]:
-        """Run a block; return how it ends, and the values that it passes on."""
+        """Run a block of code; return how it ends, and the values it passes on."""
         values = self._values
         for operation in block:
             self.now = operation
@@ -177,7 +178,7 @@ class Evaluator:
     # Control
 
     def if_else(self, op: Any) -> Any:
-        """Run one of two blocks; return its values."""
+        """Run one of two blocks of code; return its values."""
         chosen = op.then_block if bool(self.get(op.cond)) else op.else_block
         how, found = self._run(chosen)
         if how == "return":
@@ -224,7 +225,7 @@ class Evaluator:
     # Memory
 
     def access(self, op: Any) -> Access:
-        """Return the access of an operation to the tile at its index in a view."""
+        """Return an operation's access to the tile of a view at the given index."""
         view: View = self.get(op.view)
         index = tuple(int(i) for i in self.all(op.index))
         addresses, inside = view.elements(index)
@@ -245,7 +246,7 @@ class Evaluator:
 
 
 class Jump(Exception):
-    """`continue` or `break` from inside a branch."""
+    """Raised for `continue` or `break` inside a branch."""
 
     def __init__(self, how: str, values: tuple[Any, ...]) -> None:
         super().__init__(how)
@@ -390,7 +391,7 @@ def _reduced(run: Evaluator, op: Any) -> Any:
 
 
 def _scanned(run: Evaluator, op: Any) -> Any:
-    """Fold each element with all that come before it, one after another."""
+    """Scan an axis one element after another, from its end if `reverse` is set."""
     parts = [np.moveaxis(np.asarray(x), op.axis, 0) for x in run.all(op.xs)]
     if op.reverse:
         parts = [x[::-1] for x in parts]
@@ -526,7 +527,7 @@ def _slices(run: Evaluator, op: Any, shape: Sequence[int]) -> tuple[slice, ...]:
 
 
 def _permuted(run: Evaluator, op: Any) -> Array:
-    """Permute axes. cuTile's own check for a repeated axis misses 1 and -1."""
+    """Permute axes. Raises `Refused` for a repeated axis, which cuTile may overlook."""
     if len(set(op.axes)) < len(op.axes):
         raise Refused(f"repeated axis in {tuple(op.axes)}", run.here())
     return np.transpose(run.get(op.x), op.axes)

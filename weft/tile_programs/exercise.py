@@ -41,7 +41,7 @@ class TileExercise(ProgramExercise):
 
     @cached_property
     def program(self) -> Program:
-        """The program that is run."""
+        """The kernel's Python function, and which parameters are constants."""
         function = self.function_of(self.kernel)
         assert function is not None
         return Program(function, frozenset(cutile.constants(function)))

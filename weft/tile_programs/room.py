@@ -1,4 +1,4 @@
-"""Checks of tile kernels: the things they take, and their stages."""
+"""Checks of tile kernels: what they accept, and their stages."""
 
 from collections.abc import Iterator, Mapping
 from types import FunctionType
@@ -26,7 +26,7 @@ class TilePrograms:
         )
 
     def stages(self, exercise: TileExercise) -> Iterator[Facts]:
-        """Execute the kernel on the CPU, compile it to machine code, count the cost."""
+        """Yield the facts of the stages: a run on the CPU, machine code, and cost."""
         name = exercise.name
         if lacking := cutile.missing():
             raise Failed(words.verdict(name, "no-cutile", missing=lacking))

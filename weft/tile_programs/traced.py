@@ -22,12 +22,12 @@ Outside = Callable[[Call, Columns, Columns, Columns], None]
 class Traced:
     """Traces the accesses of instructions to memory.
 
-    outside: called if an address is not an element of its array, with a call, the lanes
-    concerned, their offsets and the arrays they belong to. past: called with an access
-    that has no element in its array. stored: called before a store, with a call and the
-    arrays. twice: called with a call, an element and a count, if a single store writes
-    that many different values to the element. zeros: the loads in which elements
-    outside the array are zeros.
+    outside: called if an address is not that of an element, with the call, the lanes
+    concerned, their offsets and their arrays. past: called with the call and the access
+    if a whole tile is outside its array. stored: called before a store or an atomic,
+    with the call and each lane's array. twice: called if a single store writes
+    different values to one element, with the call, the element's cell and the number of
+    values. zeros: the loads in which elements outside the array are zeros.
     """
 
     def __init__(
@@ -98,7 +98,7 @@ class Traced:
         return np.array(0x5EEDBEEF, np.int64).astype(dtype)
 
     def _bytes(self, addresses: Array, size: int) -> Array:
-        """Return each address's byte positions in the arena: (..., size)."""
+        """Return the arena positions of each address's bytes, of shape (..., size)."""
         base = addresses - self._arena.base
         return base[..., None] + np.arange(size)
 
@@ -112,7 +112,10 @@ class Traced:
         self._arena.bytes[self._bytes(addresses.reshape(-1), raw.shape[1])] = raw
 
     def _note(self, operation: int, at: Access) -> tuple[Array, Call, Columns]:
-        """Record an access; return the mask of those inside, the call and the cells."""
+        """Record an access.
+
+        Returns the mask of the elements inside the array, the call, and their cells.
+        """
         arena = self._arena
         inside = np.asarray(at.inside)
         lanes = np.flatnonzero(inside)

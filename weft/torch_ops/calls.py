@@ -23,8 +23,8 @@ from weft.torch_stream import another, handle_of
 class Calls:
     """The calls of one check, all of them under the sanitizer.
 
-    device: where the check's tensors are. If there is a GPU, they are on it, where the
-    learner's code would use them; its kernels are simulated on copies.
+    device: where the check's tensors are: on the GPU if there is one, as in the
+    learner's own calls. Kernels are simulated on copies.
     """
 
     def __init__(self, exercise: TorchExercise) -> None:
@@ -34,10 +34,10 @@ class Calls:
         self.device = "cuda" if on_gpu() else "cpu"
 
     def results(self, inputs: list[Any], when: str) -> list[Any]:
-        """Call the learner's code; return the results and the inputs it may change.
+        """Call the learner's code; return its results, then the inputs it may change.
 
-        when: how a verdict names the data. Raises `Failed` for a fault, an exception or
-        borrowed work.
+        when: how a verdict names the data. Raises `Failed` for a fault, an exception,
+        or a call of the spec or of a forbidden module.
         """
         exercise, borrowed = self.exercise, []
 
@@ -130,7 +130,10 @@ def first_line(error: BaseException) -> str:
 
 
 def on_another_stream(exercise: TorchExercise, calls: Calls) -> Facts:
-    """Check a call while another stream is current. Raises `Failed` if that fails."""
+    """Check that a call launches its kernels on the caller's current stream.
+
+    Returns facts; raises `Failed` if a launch is on another stream.
+    """
     case = exercise.case(exercise.sizes[-1])
     when = f"{case.label}, on another stream"
     backward = exercise.gradient is not False

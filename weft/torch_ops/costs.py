@@ -25,7 +25,7 @@ AGAIN = (
 
 
 def run(exercise: TorchExercise, calls: Calls) -> Facts:
-    """Record one call. Raises `Failed` if it exceeds one of the limits."""
+    """Record one call; return facts. Raises `Failed` if it exceeds a limit."""
     case = exercise.case(exercise.sizes[-1])
     inputs = tensors(case.inputs, device=calls.device)
     for k in exercise.host:
@@ -161,7 +161,7 @@ def channels_last(most: int, record: Record, given: int) -> Wrong | str:
 
 
 def memory(most: float, record: Record, given: int) -> Wrong | str:
-    """Check the most bytes alive at once, as a multiple of the inputs', `given`."""
+    """Check the peak of allocated bytes, as a multiple of the inputs' (`given`)."""
     share = record.peak / max(given, 1)
     if share <= most:
         return f"at most {share:.1f} times the inputs' bytes alive at once"
@@ -186,7 +186,7 @@ HELD: dict[str, Any] = {
 
 
 def places(found: list[Heard], note: Any = lambda heard: heard.what) -> list[Note]:
-    """Return the lines in `found`, each once and with a note, at most 4 of them."""
+    """Return at most 4 of the lines in `found`, each once and with a note."""
     return list({heard.place: (heard.place, note(heard)) for heard in found}.values())[
         :4
     ]

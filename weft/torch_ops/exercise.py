@@ -21,8 +21,8 @@ class TorchExercise(Exercise):
     call: `(thing, *inputs)` → results, if that is not `thing(*inputs)`: for a class of
         modules, or a step that needs more than its inputs.
     tensors: true for a plain function that is to be checked with tensors.
-    mutates: the parameters whose tensors a function may change; an operator's schema
-        says so itself. They count as results, after those returned.
+    mutates: the parameters whose tensors a function may change; those of an operator
+        are in its schema. The tensors count as results, after those returned.
     dtype: the results' dtype, such as "float16", if it is not that of the inputs.
     gradient: false if no gradient is required; or `(*grads, *inputs)` → a gradient
         per input, None for inputs that have none. By default the spec's gradient.
@@ -67,7 +67,7 @@ class TorchExercise(Exercise):
 
     @cached_property
     def written(self) -> Written:
-        """The parts of what the learner wrote."""
+        """The analysis of what the learner wrote."""
         return look(self.written_by_learner)
 
     @cached_property
@@ -96,7 +96,7 @@ class TorchExercise(Exercise):
         return tuple(x.detach().numpy() for x in as_tuple(self.spec(*tensors)))
 
     def names(self, count: int) -> tuple[str, ...]:
-        """Return names for the first `count` inputs: the parameters', or numbers."""
+        """Return names for `count` inputs: the parameters', or "input 1" and so on."""
         known = self.written.parameters if self.call is None else ()
         return tuple(
             known[k] if k < len(known) else f"input {k + 1}" for k in range(count)

@@ -48,7 +48,10 @@ HEADLINES = {
 
 
 def run(exercise: TorchExercise, calls: Calls) -> Facts:
-    """Compare fake and real results, case by case. Raises `Failed` if they differ."""
+    """Compare the fake's results with the real ones for each case.
+
+    Returns facts; raises `Failed` if the results differ, or if there is no fake.
+    """
     operator, fake = exercise.written.thing, exercise.written.fake
     if fake is None:
         if can_generate_trivial_fake_impl(operator._opoverload):
@@ -166,7 +169,7 @@ def described(
 
 
 class LaunchedByFake(Exception):
-    """Ends a fake that launches a kernel."""
+    """Raised if a fake launches a kernel."""
 
 
 def refuse_launch(kernel: Any, config: Any, args: tuple[Any, ...]) -> None:

@@ -1,4 +1,4 @@
-"""On a GPU: tensors of full size, and the stream that PyTorch is using."""
+"""Checks on a GPU: with tensors of full size, and on another stream."""
 
 from typing import Any
 

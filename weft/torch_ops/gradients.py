@@ -41,7 +41,7 @@ MOST = 2048
 
 
 def run(exercise: TorchExercise, calls: Calls) -> Facts:
-    """Compare the gradients in each way in which autograd calls a backward pass.
+    """Check a backward pass in each way in which autograd may call it.
 
     Returns facts; raises `Failed` if a gradient is wrong.
     """
@@ -115,7 +115,7 @@ class Pass:
         return Pass(exercise, calls, case, when, inputs, results, grads, aims)
 
     def alone_or_not(self) -> None:
-        """Check a backward pass after another call: each call needs its own state."""
+        """Check the gradient if another call comes between forward and backward."""
         other = self.exercise.case(self.case.size, seed=7)
         given = tensors(other.inputs, device=self.calls.device, grad=True)
         forward(self.exercise, self.calls, given, self.when)
@@ -148,7 +148,7 @@ class Pass:
             )
 
     def expanded(self) -> None:
-        """Check the gradient of `result.sum()`: one number, with strides of zero."""
+        """Check a backward pass after `result.sum()`: its input has strides of zero."""
         ones = [
             torch.ones((), dtype=r.dtype, device=r.device).expand(r.shape)
             for r in self.results
@@ -248,8 +248,8 @@ class Pass:
     def backward(self, grads: list[Tensor]) -> list[Any]:
         """Run the backward pass with `grads`; keep the graph.
 
-        Returns a gradient per input, or None if it requires none. Raises `Failed` if
-        the pass fails.
+        Returns a gradient per input, None for inputs that require none. Raises `Failed`
+        if the pass fails.
         """
         positions = differentiable(self.inputs)
         asked = [self.inputs[k] for k in positions]
@@ -295,7 +295,7 @@ class Pass:
                 )
 
     def complete(self, got: list[Any]) -> None:
-        """Raise `Failed` if a gradient is missing, or has another shape."""
+        """Raise `Failed` if a gradient is missing, or not of its input's shape."""
         names = self.exercise.names(len(self.inputs))
         for k in differentiable(self.inputs):
             if self.aims[k] is None:
@@ -317,7 +317,7 @@ class Pass:
                 )
 
     def wrong(self, got: list[Any], aims: list[Any]) -> tuple[str, Difference] | None:
-        """Return the input of the first wrong gradient and the difference, or None."""
+        """Return the first input with a wrong gradient, and the difference, or None."""
         names = self.exercise.names(len(self.inputs))
         for name, found, aim in zip(names, got, aims, strict=True):
             if found is None or aim is None:
@@ -361,7 +361,10 @@ class Pass:
 def forward(
     exercise: TorchExercise, calls: Calls, inputs: list[Any], when: str
 ) -> list[Tensor]:
-    """Run the forward pass, requiring gradients. Raises `Failed` if the pass fails."""
+    """Run the forward pass.
+
+    Raises `Failed` if the pass fails, or if no result requires a gradient.
+    """
     results = calls.results(inputs, when)
     calls.launches.refuse_certain()
     if not any(is_tensor(r) and r.requires_grad for r in results):

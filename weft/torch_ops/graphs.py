@@ -76,7 +76,7 @@ def run(exercise: TorchExercise, calls: Calls) -> Facts:
 
 @contextlib.contextmanager
 def compiling() -> Iterator[None]:
-    """Discard compiled code around a `with` block, and silence PyTorch's log in it."""
+    """Discard compiled code before and after a `with` block; silence PyTorch in it."""
     torch._dynamo.reset()
     torch._dynamo.trace_rules.add("weft")  # its frames are not the learner's
     before = logging.root.manager.disable
@@ -92,7 +92,7 @@ def compiling() -> Iterator[None]:
 def called(exercise: TorchExercise) -> Any:
     """Return what to compile: the learner's function, or code that calls it.
 
-    Such code is not in this package's files, because torch.compile skips those.
+    That code is compiled from a string, because torch.compile skips our files.
     """
     if exercise.call is None and isinstance(exercise.written.call, FunctionType):
         return exercise.written.call
@@ -140,7 +140,7 @@ def compiled(exercise: TorchExercise, calls: Calls, case: Any, whole: bool) -> N
 
 
 def broken(exercise: TorchExercise, breaks: list[Any], most: int, when: str) -> Failed:
-    """Return the failure for too many breaks: all their lines, the first's reason."""
+    """Return the failure for too many breaks: up to 4 lines, and the first reason."""
     notes: list[Note] = []
     for each in breaks[:4]:
         what, _ = reason(str(each.reason))
@@ -171,7 +171,7 @@ def reason(text: str) -> tuple[str, str]:
 
 
 def place(stack: Any, note: str) -> list[Note]:
-    """Return the learner's line of a break: the innermost frame outside libraries."""
+    """Return the learner's line at which the graph breaks, or [] if none is found."""
     for frame in reversed(list(stack or ())):
         if "site-packages" in frame.filename or "/weft/" in frame.filename:
             continue

@@ -1,4 +1,4 @@
-"""Record what a call requires of the host and the GPU, before its kernels run.
+"""Record what a call requires of the host, the bus and the GPU.
 
 A dispatch mode sees every operator, a function mode every call from Python. Together
 they show when the host has to wait, what crosses the bus, how many operators are
@@ -97,10 +97,10 @@ class Record:
 def listening(
     main: Any, near: list[Any], device: torch.device, pinned: Iterable[Any] = ()
 ) -> Iterator[Record]:
-    """Record what happens in a `with` block. main: the learner's function.
+    """Record what happens in a `with` block; yield the record.
 
-    near: tensors already on the device. device: the GPU, or its stand-in. pinned:
-    tensors in pinned host memory.
+    main: the learner's function. near: tensors already on the device. device: the GPU,
+    or its stand-in. pinned: tensors in pinned host memory.
     """
     ear = _Ear(main, device)
     for tensor in near:
@@ -127,7 +127,8 @@ class _Ear:
     def line(self) -> Place | None:
         """Return the learner's line that is running, or None.
 
-        On a GPU, a backward pass has its own thread, for which the learner's waits.
+        On a GPU, a backward pass runs in a thread of its own: the line is then the one
+        on which the learner's thread waits for it.
         """
         frame: FrameType | None = sys._getframe(1)
         if threading.get_ident() != self.thread:
@@ -157,7 +158,7 @@ class _Ear:
         """Return whether a tensor is on the device."""
         if not isinstance(tensor, torch.Tensor):
             return False
-        if tensor.device.type != "cpu" or tensor.requires_grad:  # or of a parameter
+        if tensor.device.type != "cpu" or tensor.requires_grad:  # so is a parameter
             return True
         known = self.alive.get(tensor.untyped_storage()._cdata)
         return known is not None and known[2]
@@ -196,7 +197,7 @@ class _Ear:
         blocking: bool,
         dtype: torch.dtype | None = None,
     ) -> None:
-        """Record a copy to the device. The host first converts it to `dtype`."""
+        """Record the copy of a tensor to the device, after conversion to `dtype`."""
         size = tensor.numel() * (dtype or tensor.dtype).itemsize
         self.record.copies.append(Heard(place, "", size))
         if blocking:
@@ -237,7 +238,7 @@ class _Operators(TorchDispatchMode):  # type: ignore[no-untyped-call]
     def note(
         self, function: Any, args: Any, kwargs: Any, given: list[Any], place: Place
     ) -> None:
-        """Record what an operator means for the host and the bus."""
+        """Record an operator, and the waits and copies that it causes."""
         ear, record = self.ear, self.ear.record
         name = function.overloadpacket.__name__
         record.operators.append(Heard(place, name))
@@ -304,7 +305,7 @@ class _Functions(TorchFunctionMode):
         return out
 
     def homeward(self, name: str, args: Any, kwargs: Any) -> bool:
-        """Return whether a call copies a tensor from the stand-in device to host."""
+        """Return whether a call copies a tensor to the host from the GPU's stand-in."""
         if not self.ear.is_near(args[0]) or args[0].device.type != "cpu":
             return False
         if name in HOMEWARD:
@@ -329,7 +330,7 @@ def is_text(value: Any) -> bool:
 
 
 def by_mask(name: str, args: Any) -> bool:
-    """Return whether an operator indexes with a mask: the data then decide the size."""
+    """Return whether an operator indexes with a mask, so that data decide the size."""
     if name != "index":
         return False
     kinds = [i.dtype for i in args[1] if i is not None]

@@ -1,4 +1,4 @@
-"""Checks of PyTorch operators: the things they take, and their stages."""
+"""Checks of PyTorch operators: what they accept, and their stages."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -31,7 +31,10 @@ class TorchOps:
         return is_autograd_function(thing) or look(thing).kind == FUNCTION
 
     def stages(self, exercise: TorchExercise) -> Iterator[Facts]:
-        """Run the stages: values, the fake, the gradient, the graph, and the GPU."""
+        """Yield the facts of each stage.
+
+        If the code is an unfinished starter, `Failed` only asks the learner to begin.
+        """
         try:
             yield from judged(exercise)
         except Failed:
@@ -44,7 +47,7 @@ ROOM = TorchOps()
 
 
 def judged(exercise: TorchExercise) -> Iterator[Facts]:
-    """Judge an exercise stage by stage. PyTorch is imported only here."""
+    """Yield the facts of each stage that applies. PyTorch is imported only here."""
     from weft.torch_ops import (
         costs,
         fakes,

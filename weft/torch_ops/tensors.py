@@ -1,4 +1,4 @@
-"""Tensors for a call, and properties of those that it returns."""
+"""Tensors for a call, and properties of the tensors that it returns."""
 
 from typing import Any
 
@@ -58,8 +58,8 @@ def strided(tensor: Tensor) -> Tensor:
 def gapped(tensor: Tensor) -> Tensor:
     """Copy a tensor to strided memory with a gap after each number.
 
-    A matrix is stored by columns here too: a copy by rows loses both the gaps and the
-    order that `torch.empty_like` takes over from a tensor.
+    A matrix is also stored by columns, so that a contiguous copy of it differs both in
+    the gaps and in the order.
     """
     if tensor.ndim > 1:
         return spread(tensor.transpose(0, -1)).transpose(0, -1)
@@ -128,7 +128,7 @@ def written_shape(shape: Any) -> str:
 
 
 def results_of(result: Any) -> list[Any]:
-    """Return a call's result as a list: empty, of one tensor, or of several."""
+    """Return a call's result as a list, which is empty for None."""
     if result is None:
         return []
     return list(result) if isinstance(result, tuple | list) else [result]

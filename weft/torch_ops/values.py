@@ -61,7 +61,7 @@ class Call:
 
     @property
     def ended(self) -> list[Note]:
-        """The line on which the call returned."""
+        """The line on which the call returned, found by repeating the call."""
         exercise = self.exercise
         with quiet():
             return ended(
@@ -70,7 +70,7 @@ class Call:
 
 
 def run(exercise: TorchExercise, calls: Calls) -> Facts:
-    """Check a call per case, then one on strided inputs.
+    """Check one call for each case, then one on strided inputs.
 
     Returns facts; raises `Failed` if a call is wrong.
     """
@@ -247,7 +247,7 @@ def is_blank(value: Any) -> bool:
 def never_written(
     call: Call, name: str, found: np.ndarray[Any, Any], index: tuple[int, ...]
 ) -> Failed:
-    """Return the verdict on an element that is still as `torch.empty` left it."""
+    """Return the failure for an element that has not been written."""
     empty = int(np.isnan(found).sum())
     at = f"{name}[{', '.join(map(str, index))}]" if index else name
     others = f", nor do {empty - 1:,} others of {found.size:,}" if empty > 1 else ""
@@ -261,7 +261,10 @@ def never_written(
 
 
 def wanted_dtype(call: Call, wanted: np.ndarray[Any, Any]) -> torch.dtype | None:
-    """Return the dtype that a result should have: by default that of the inputs."""
+    """Return the dtype that a result should have, or None if any will do.
+
+    By default it is the one to which the inputs' floating-point dtypes promote.
+    """
     if call.exercise.dtype:
         found: torch.dtype = getattr(torch, call.exercise.dtype)
         return found

@@ -12,8 +12,8 @@ from weft.wording import rows, sentence, several
 
 SAVES = r".*\.save_for_backward\("  # a setup_context has no `return`
 
-# A pattern for PyTorch's message; the verdict's kind, message and why; the learner's
-# function that it is about, if none of its lines raised it; the headline.
+# A pattern for PyTorch's message; the verdict's kind, message and why; the part of the
+# learner's code to show if no line of it raised the error; the headline.
 KNOWN = rows(r"""
 must not also be an input
     alias
@@ -99,7 +99,7 @@ class Said:
         return int(self.found[1]) + 1
 
     def _own(self, group: int, what: str) -> str:
-        """Format PyTorch's count, leaving out an operator's hidden input."""
+        """Format a count in the message, without an operator's hidden input."""
         hidden = int(self.written.kind == OPERATOR)
         return several(int(self.found[group]) - hidden, what)
 

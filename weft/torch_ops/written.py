@@ -20,8 +20,8 @@ OPERATOR, FUNCTION, CALLABLE = "operator", "autograd function", "callable"
 class Written:
     """An operator, an autograd function, or another callable.
 
-    thing: the `CustomOpDef`, the class, or the object given. parameters: those of the
-    call. mutates: the parameters that an operator's schema declares as changed.
+    thing: the `CustomOpDef`, the class, or the object given. parameters: the names of
+    the call's parameters. mutates: those that an operator's schema declares as changed.
     forward, fake, setup, backward: None if missing. others: further functions, such as
     the methods of a module.
     """
@@ -40,7 +40,7 @@ class Written:
 
     @property
     def functions(self) -> list[Any]:
-        """The learner's functions."""
+        """All functions that the learner wrote, `forward` first."""
         parts = (self.forward, self.fake, self.setup, self.backward, *self.others)
         return [part for part in parts if part is not None]
 

@@ -23,7 +23,7 @@ from weft.triton_programs.programs import OPTIONS
 from weft.triton_programs.wording import words
 from weft.wording import sentence
 
-# errors of a compiler that is missing
+# errors that a missing or broken compiler raises
 NOT_THE_PROGRAM = (ImportError, MemoryError, OSError)
 # capabilities of Ampere, the oldest that Triton supports, and of Hopper
 CAPABILITIES = (80, 90)
@@ -95,7 +95,7 @@ def compiled(kernel: Any, launch: Launch, capability: int) -> Any:
 
 
 def innermost(error: BaseException) -> BaseException:
-    """Return the innermost error in a chain from function to caller."""
+    """Return the compiler's error in the innermost function that it was compiling."""
     while error.__cause__ is not None and hasattr(error.__cause__, "node"):
         error = error.__cause__
     return error
@@ -144,7 +144,7 @@ def place_of(function: FunctionType, error: Any) -> list[Note]:
 
 
 def beginning(file: str, first: str) -> int:
-    """Return the number of the line in `file` that reads `first`, or else 1."""
+    """Return the number of the first line in `file` that reads `first`, or else 1."""
     for number, text in enumerate(linecache.getlines(file), 1):
         if text.strip() == first.strip():
             return number
@@ -155,7 +155,7 @@ def first_line(error: Exception) -> str:
     return (str(error).strip().splitlines() or [""])[0][:120]
 
 
-ALIGNED = 16  # pointers and integers divisible by this are compiled for specially
+ALIGNED = 16  # Triton compiles special code for pointers and integers divisible by it
 
 _OPCODE = re.compile(r"^\s*(?:@!?%p\d+ )?([a-z][\w.:]*)", re.MULTILINE)
 
@@ -164,9 +164,9 @@ _OPCODE = re.compile(r"^\s*(?:@!?%p\d+ )?([a-z][\w.:]*)", re.MULTILINE)
 class MachineCode:
     """A compiled program.
 
-    ptx: its assembly. layouts: Triton's own last form before that, TTGIR, in which each
-    block has its layout in registers or shared memory. shared: the bytes of shared
-    memory that a program needs.
+    ptx: its assembly. layouts: TTGIR, an earlier form, in which each block has its
+    layout in registers or shared memory. shared: the bytes of shared memory that a
+    program needs.
     """
 
     ptx: str

@@ -32,7 +32,7 @@ class TritonExercise(ProgramExercise):
 
     @cached_property
     def program(self) -> Program:
-        """The program that is run."""
+        """The program's Python function, and what its decorators say."""
         return taken_apart(self.kernel)
 
     def function_of(self, thing: Any) -> FunctionType | None:

@@ -1,7 +1,7 @@
 """Stage 3: the program on the GPU, at full size.
 
-Around each array is a zone that nothing may touch, which reveals bad accesses that
-small sizes do not. A launch can still hang or break the CUDA context.
+Around each array is a zone to which nothing may be written, which reveals stray stores
+that small sizes do not. A launch can still hang or break the CUDA context.
 """
 
 from typing import Any

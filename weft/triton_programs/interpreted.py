@@ -120,7 +120,7 @@ class Session:
         return self._places[frames]
 
     def _text(self, code: CodeType) -> dict[int, str]:
-        """Return the lines of `code`'s file by number, dedented as that function is."""
+        """Return the lines of a function's file by number, without its indentation."""
         if code not in self._lines:
             lines = linecache.getlines(code.co_filename)
             first = lines[code.co_firstlineno - 1 :][:1]

@@ -37,7 +37,7 @@ def is_program(thing: Any) -> bool:
 
 
 def function_of(thing: Any) -> FunctionType | None:
-    """Return the Python function in a Triton program, or None if there is none."""
+    """Return a Triton program's Python function, a plain function itself, or None."""
     if type(thing).__module__.partition(".")[0] != "triton":
         return thing if isinstance(thing, FunctionType) else None
     while hasattr(thing, "fn"):

@@ -1,4 +1,4 @@
-"""Checks of Triton programs: the things they take, and their stages."""
+"""Checks of Triton programs: what they accept, and their stages."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -29,7 +29,7 @@ class TritonPrograms:
         )
 
     def stages(self, exercise: TritonExercise) -> Iterator[Facts]:
-        """Interpret the program, compile it, run it on the GPU, count the cost."""
+        """Yield the facts of the stages: interpreter, compiler, GPU, and cost."""
         name = exercise.name
         if not is_program(exercise.kernel):
             if lacking := missing():

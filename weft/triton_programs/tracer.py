@@ -18,11 +18,11 @@ Outside = Callable[[Call, Columns, Columns, Columns, Columns], None]
 class Tracer:
     """Traces the interpreter's accesses to memory.
 
-    outside: called if an address is not an element of its array, with a call, the lanes
-    concerned, their offsets, the arrays they belong to, and the offsets of the whole
-    block in the first of these arrays. stored: called before a store, with a call,
-    lanes and arrays. unsupported: called if the program computes in bfloat16. zeros:
-    the loads whose masked-out elements are zeros.
+    outside: called if an address is not that of an element, with the call, the lanes
+    concerned, their offsets, their arrays, and the whole block's offsets in the first
+    of these arrays. stored: called before a store or an atomic, with the call, its
+    active lanes and their arrays. unsupported: called if the program computes in
+    bfloat16. zeros: the loads whose masked-out elements are zeros.
     """
 
     def __init__(

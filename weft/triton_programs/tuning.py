@@ -13,9 +13,10 @@ from weft.wording import joined
 
 
 def tuned_again(exercise: ProgramExercise, done: Done) -> None:
-    """Raise `Failed` if an autotuned program adds to the results of an earlier run.
+    """Raise `Failed` if an autotuned program uses the results of an earlier run.
 
-    Autotuning runs a program many times on the same arrays.
+    Autotuning runs a program many times on the same arrays. Also raises `Failed` if the
+    decorator restores a parameter that the program does not have.
     """
     program, trace = exercise.program, done.trace
     if strange := sorted(program.restored - set(program.parameters)):

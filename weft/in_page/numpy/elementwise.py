@@ -1,4 +1,4 @@
-"""`ufunc`: functions of single numbers that also apply to arrays; operators."""
+"""`ufunc`: functions of single numbers that also apply to arrays, and operators."""
 
 import cmath
 import itertools
@@ -143,7 +143,7 @@ class ufunc:
         keepdims: bool = False,
         **_: Any,
     ) -> Any:
-        """Fold the elements along one axis or several; None means all axes."""
+        """Fold the elements along one axis or several, or all if `axis` is None."""
         a = asarray(given)
         gives = _dtype(dtype) if dtype else self._gives(a.dtype)
         if self.__name__ in ("add", "multiply") and not dtype and a.dtype.kind in "biu":

@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 class dtype:
     """The type of an array's elements: numbers of `itemsize` bytes.
 
-    code: its format for `struct` and memoryviews; for a complex number, that of its
-    parts.
+    code: the format for `struct` and memoryviews. For complex numbers, it is that of
+    the real and the imaginary part.
     """
 
     __module__ = "numpy"
@@ -64,7 +64,7 @@ class dtype:
         return self.code
 
     def packed(self, values: list[Any]) -> bytes:
-        """Convert numbers to bytes; an integer that does not fit wraps around."""
+        """Convert numbers to bytes. Integers that do not fit wrap around."""
         if self.kind == "c":
             parts = [part for v in map(complex, values) for part in (v.real, v.imag)]
             return array(self.code, parts).tobytes()
@@ -108,7 +108,7 @@ def _half(value: Any) -> bytes:
 
 
 class generic:
-    """A number with its own type."""
+    """A NumPy scalar: a number with a `dtype`."""
 
     __module__ = "numpy"
     __slots__ = ()
@@ -263,7 +263,7 @@ class flexible(generic):
 
 
 class void(flexible):
-    """A structure, of which there are none here."""
+    """NumPy's base type of structures, which this package does not have."""
 
     __module__ = "numpy"
     __slots__ = ()
@@ -443,7 +443,7 @@ def _dtype(given: Any) -> dtype:
 
 
 def converted(described: dtype, value: Any) -> Any:
-    """Convert a Python number to the type `described`; an integer wraps around."""
+    """Convert a Python number to the type `described`. Integers wrap around."""
     if described.kind in "iu":
         value = described.integer(value)
     elif isinstance(value, complex) and described.kind != "c":
@@ -495,7 +495,7 @@ _RANKS = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}
 
 
 def result_type(*given: Any) -> dtype:
-    """Return the type that can represent all of these: types, arrays, numbers.
+    """Return the type that can represent all the given types, arrays and numbers.
 
     Python's own numbers determine only the kind, not the width.
     """

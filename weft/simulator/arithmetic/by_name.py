@@ -1,9 +1,8 @@
 """Functions of numbers by name, and versions that find argument types at run time.
 
 `operation("math", "sqrt", [FLOAT32])` says how a translated kernel computes a square
-root. `function("math", "sqrt")` determines the types of its arguments at each call. For
-that they must be NumPy numbers, which have a type, or Python's int, float, complex or
-bool.
+root. `function("math", "sqrt")` finds the types of its arguments at each call, so they
+must be NumPy numbers, or Python's int, float, complex or bool.
 """
 
 import builtins
@@ -36,7 +35,7 @@ Function = Callable[..., Any]
 
 
 def operation(owner: str, name: str, given: Sequence[Number]) -> Operation | None:
-    """Return how a function of numbers is computed, or None if it is unknown.
+    """Return the `Operation` for a function of numbers, or None if it is unknown.
 
     owner: "math", "cmath", "builtins", "operator", "numpy", "libdevice" or "cuda".
     given: the types of the function's arguments.
@@ -70,7 +69,10 @@ _FOR_NUMPY = {"numpy": "np", "cmath": "cmath"}  # as the table of types calls th
 
 @cache
 def _by_numpy(owner: str, name: str, *given: Number) -> Operation | None:
-    """Return how a function of NumPy or `cmath` is computed, in Numba's result type."""
+    """Return the `Operation` for a function of NumPy or `cmath`, by Numba's rules.
+
+    Returns None if Numba has no rule for it.
+    """
     key, found = f"{_FOR_NUMPY[owner]}.{name}", _NUMPYS.get(name, name)
     ask: Any = {1: rule_of_one, 2: rule_of_two}.get(len(given))
     rule = None if ask is None else ask(key, *given)
@@ -129,7 +131,11 @@ def cast_to(number: Number) -> Callable[[Any], Any]:
 
 
 def function(owner: str, name: str) -> Function:
-    """Return a function of numbers that defers to Python's own for other values."""
+    """Return a function of numbers that finds its arguments' types at each call.
+
+    Built-ins and functions of `operator` defer to Python's own if an argument is not a
+    number. Raises TypeError for what Numba refuses.
+    """
     own = getattr({"builtins": builtins, "operator": operator}.get(owner), name, None)
 
     def apply(*values: Any) -> Any:
@@ -154,8 +160,8 @@ def function(owner: str, name: str) -> Function:
 class Single(TypeError):
     """A single number given to `min`, `max` or `sum`, which Numba does not compile.
 
-    text: the argument as the kernel writes it. ndim: the number of its dimensions, if
-    it is an array with several.
+    text: the argument's source. ndim: the number of its dimensions, if it is an array
+    with several.
     """
 
     def __init__(self, name: str, text: str = "", ndim: int = 0) -> None:
@@ -164,7 +170,7 @@ class Single(TypeError):
 
 
 def single(_: Any, name: str, text: str, ndim: int) -> Any:
-    """Refuse the argument given to `min`, `max` or `sum`. Raises Single."""
+    """Raise `Single` for the argument of `min`, `max` or `sum`."""
     raise Single(name, text, ndim)
 
 
@@ -226,7 +232,10 @@ _KNOWN: dict[str, Callable[[str], bool]] = {
 
 
 def of_numpy(known: np.ufunc) -> Function:
-    """Return `known` as Numba compiles it, or as NumPy defines it for other values."""
+    """Return a function that computes the ufunc `known` by Numba's rules.
+
+    It calls `known` itself if Numba has no rule for the arguments.
+    """
     by_rules = function("numpy", known.__name__)
 
     def apply(*values: Any) -> Any:
@@ -238,7 +247,7 @@ def of_numpy(known: np.ufunc) -> Function:
 
 
 class Operand:
-    """The right side of `x[i] += value`; Numba's rules decide the operation."""
+    """The right operand of `x[i] += value`: makes the operator follow Numba's rules."""
 
     __slots__ = ("_value",)
     __array_ufunc__ = None

@@ -3,8 +3,9 @@
 Integers wrap around. A float becomes an integer by dropping its fraction; if it is out
 of range, it becomes the nearest integer in range (PTX ISA, "cvt"). A NaN becomes 0 if
 it is a float32 and the integer has at most 32 bits; otherwise only the highest bit is
-set. That is what an H200 does; see `verification/edges.json`. An integer becomes a
-float with one rounding, however large it is.
+set. A float becomes an 8-bit integer through a 16-bit one, which wraps around. That is
+what an H200 does; see `verification/edges.json`. An integer becomes a float with one
+rounding, however large it is.
 """
 
 import operator
@@ -30,7 +31,7 @@ from weft.simulator.arithmetic.numbers import Number
 
 Conversion = Callable[[Any], Any]
 
-# Functions that bring a result into a type, from an integer of any size or a float of
+# Functions that convert a result to a type, from an integer of any size or a float of
 # any width. A code generator omits them for an integer that it knows to be in range.
 FINISHES: dict[str, Conversion] = {
     **{"i8": wrap8, "i16": wrap16, "i32": wrap32, "i64": wrap64},
@@ -40,7 +41,7 @@ FINISHES: dict[str, Conversion] = {
 
 
 def finish(number: Number) -> Conversion:
-    """Return the function that brings a result into type `number`; see FINISHES."""
+    """Return the function that converts a result to type `number`; see FINISHES."""
     return FINISHES[number.name]
 
 

@@ -53,7 +53,7 @@ from weft.simulator.arithmetic.python_functions import greatest, least
 
 @cache
 def of_cuda(name: str, *given: Number) -> Operation | None:
-    """Return how a function of `cuda` is computed, or None if Numba has none."""
+    """Return the `Operation` for a function of `cuda`, or None if Numba lacks it."""
     if name == "fma" and len(given) == 3:
         return _fused(given)
     if len(given) != 1 or name not in (*_ON_BITS, "cbrt"):
@@ -66,7 +66,7 @@ def of_cuda(name: str, *given: Number) -> Operation | None:
         rounds = None if rule.result is FLOAT64 else rule.result
         return Operation(rule.results, cbrt, converts, "", rounds)
     if not given[0].whole:
-        return None  # Numba makes it an int8, which is never intended
+        return None  # Numba converts it to an int8, which is never intended
     return Operation(rule.results, _ON_BITS[name](given[0]), converts)
 
 
@@ -83,14 +83,14 @@ def _clz(number: Number) -> Callable[[int], int]:
 
 
 def _ffs(number: Number) -> Callable[[int], int]:
-    """Return a function for the lowest set bit's position, from 1, or 0 if none."""
+    """Return a function that finds the lowest set bit, counted from 1; 0 if none is."""
     return lambda x: (x & -x).bit_length()
 
 
 def _brev(number: Number) -> Callable[[int], int]:
-    """Return a function that reverses 64 bits for a uint64, 32 for any other type.
+    """Return a function that reverses the bits of a number as Numba does.
 
-    These are Numba's rules.
+    It reverses 64 bits of a uint64, and 32 bits of any other type.
     """
     form = f"{{:0{64 if number is UINT64 else 32}b}}".format
     return lambda x: int(form(x)[::-1], 2)
@@ -204,7 +204,7 @@ _OPERANDS |= {"hmax": 2, "hmin": 2, "hfma": 3}
 
 @cache
 def of_half(name: str, *given: Number) -> Operation | None:
-    """Return how a function of `cuda.fp16` is computed, or None if Numba has none."""
+    """Return the `Operation` for a function of `cuda.fp16`; None if Numba lacks it."""
     found = HALF.get(name)
     if found is None or len(given) != _OPERANDS.get(name, 1):
         return None
@@ -234,7 +234,7 @@ _STEMS = {*_OF_DEVICE, *ONE, *TWO, *PARTS, "ldexp", "fma"}
 
 @cache
 def of_libdevice(name: str, *given: Number) -> Operation | None:
-    """Return how a function of libdevice is computed, or None if it is unknown.
+    """Return the `Operation` for a function of libdevice, or None if it is unknown.
 
     `fast_expf` and `expf` are the same here: there is no reduced precision.
     """
@@ -255,7 +255,7 @@ _NOTHING: _Typed = (), Operation((), abs)
 
 
 def _of_device(name: str) -> _Typed:
-    """Return a libdevice function's parameter types and how it is computed."""
+    """Return a libdevice function's parameter types and operation, or `_NOTHING`."""
     if name in SAME_BITS:
         takes, gives, function = SAME_BITS[name]
         return (NUMBERS[takes],), Operation((NUMBERS[gives],), function)

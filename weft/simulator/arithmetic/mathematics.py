@@ -3,9 +3,9 @@
 `of_math("sqrt", FLOAT32)` returns the `Operation` that computes a square root. Floats
 keep their width; integers become float64. Everything is computed in float64 and rounded
 at the end. That is exact for a square root; other results may differ from a float32
-function's in the last digit. Nothing is raised: the logarithm of zero is an infinity,
-the root of a negative number NaN. Unlike Python's, `floor`, `ceil` and `trunc` return
-floats.
+function's in the last digit. Nothing is raised: the logarithm of zero is minus
+infinity, the root of a negative number NaN. Unlike Python's, `floor`, `ceil` and
+`trunc` return floats.
 """
 
 import math
@@ -37,7 +37,7 @@ def _nan(_: float) -> float:
 
 
 def _calm(function: One, otherwise: One = _nan) -> One:
-    """Wrap `function` to return `otherwise(x)` where it raises an error."""
+    """Wrap `function` to return `otherwise(x)` where `function` raises an error."""
 
     def apply(x: float) -> float:
         try:
@@ -172,11 +172,11 @@ TWO: dict[str, Two] = {
 
 @cache
 def of_math(name: str, *given: Number) -> Operation | None:
-    """Return how a function of `math` is computed, or None if Numba has none."""
+    """Return the `Operation` for a function of `math`, or None if Numba lacks it."""
     rule = _rule(name, given)
     if rule is None:
         return None
-    if name in TESTS:  # Python's take integers unconverted
+    if name in TESTS:  # Python's tests take integers unconverted
         return Operation(rule.results, TESTS[name], (None,))
     wide = rule.result is FLOAT64
     takes = [FLOAT64 if n.whole and wide else n for n in rule.operands]
@@ -189,7 +189,7 @@ def of_math(name: str, *given: Number) -> Operation | None:
 def computed(
     name: str, results: tuple[Number, ...], converts: tuple[Conversion | None, ...]
 ) -> Operation:
-    """Return how a function of `math` is computed with the result types `results`.
+    """Return the `Operation` for a function of `math` with the given result types.
 
     converts: the conversions that are applied to the operands first.
     """
@@ -214,5 +214,5 @@ def _rule(name: str, given: tuple[Number, ...]) -> Rule | None:
 
 @cache
 def known() -> frozenset[str]:
-    """Return the names that a kernel finds in `math`."""
+    """Return the names that a kernel can use from `math`."""
     return frozenset([*ONE, *TESTS, *PARTS, *TWO, "ldexp", *CONSTANTS])

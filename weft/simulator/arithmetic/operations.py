@@ -247,7 +247,7 @@ def _whole_power(number: Number) -> Callable[[int, int], int]:
 
 
 def product(z: complex, w: complex) -> complex:
-    """Compute `z * w` without Python's rules for infinities, new in version 3.14."""
+    """Compute `z * w` without the rules for infinities that Python 3.14 introduced."""
     a, b, c, d = z.real, z.imag, w.real, w.imag
     return complex(a * c - b * d, a * d + b * c)
 
@@ -286,7 +286,7 @@ def _ratio(rounded: Callable[[float], float]) -> Callable[[complex, complex], co
             under = rounded(rounded(c * part) + d)
             real = rounded(rounded(a * part) + b)
             imag = rounded(rounded(b * part) - a)
-        else:  # one of them is NaN
+        else:  # c is NaN
             return complex(nan, nan)
         return complex(rounded(quotient(real, under)), rounded(quotient(imag, under)))
 
@@ -300,7 +300,7 @@ _FOR_COMPLEX: dict[str, tuple[Function, Function]] = {  # for (complex128, compl
 
 
 def _complex(name: str, a: Number, b: Number, number: Number) -> Operation | None:
-    """Return how complex arithmetic is computed, or None if Numba cannot compute it.
+    """Return the `Operation` for complex numbers, or None if Numba cannot compute it.
 
     number: the type to which both operands are converted.
     """
@@ -321,7 +321,7 @@ def _complex(name: str, a: Number, b: Number, number: Number) -> Operation | Non
 def binary(
     name: str, a: Number, b: Number, by: float | None = None
 ) -> Operation | None:
-    """Return how `a name b` is computed, or None if Numba refuses it.
+    """Return the `Operation` for `a name b`, or None if Numba refuses it.
 
     by: the value of `b`, if it is known.
     """
@@ -343,12 +343,12 @@ def binary(
 
 
 def _compared(given: Number, to: Number) -> Conversion | None:
-    """Return an operand's conversion before a comparison, or None if it is exact."""
+    """Return the conversion of an operand to compare, or None if it changes nothing."""
     return conversion(given, to) if _is_rounded(given, to) else None
 
 
 def _is_rounded(given: Number, to: Number) -> bool:
-    """Return whether a conversion can change the number, not only its class."""
+    """Return whether a conversion can change a number's value, not only its class."""
     if given.whole:
         return given.bits > 32 and not to.whole
     return given.bits > to.bits
@@ -362,7 +362,7 @@ def _real(
     result: Number,
     by: float | None,
 ) -> Operation | None:
-    """Return how an operation with a float result is computed.
+    """Return the `Operation` for an operator with a float result.
 
     An integer combined with a float is converted by Python itself, with one rounding.
     """
@@ -408,7 +408,7 @@ _WHOLE: dict[str, tuple[Function, Function]] = {  # for (int64, uint64)
 def _integer(
     name: str, a: Number, b: Number, result: Number, by: float | None
 ) -> Operation:
-    """Return how an operation with an int64 or uint64 result is computed.
+    """Return the `Operation` for an operator with an int64 or uint64 result.
 
     Operands need not be truncated if the result is truncated to 64 bits.
     """
@@ -431,7 +431,7 @@ def _of_64_bits(given: Number, to: Number) -> Conversion | None:
 
 
 def _native(name: str, result: Number, by: float | None) -> bool:
-    """Return whether Python's operator gives Numba's result, except for its range."""
+    """Return whether Python's operator gives Numba's result, apart from wrap-around."""
     if name in ("floordiv", "mod"):
         return by is not None and (by > 0 or (by < -1 and result is INT64))
     if name in ("lshift", "rshift", "pow"):
@@ -462,7 +462,7 @@ def _fits(name: str, a: Number, b: Number, result: Number, by: float | None) -> 
 
 @cache
 def unary(name: str, a: Number) -> Operation | None:
-    """Return how "neg", "pos", "invert" or "not_" is computed, or None if refused."""
+    """Return the `Operation` for "neg", "pos", "invert" or "not_"; None if refused."""
     rule = rule_of_one(name, a)
     if rule is None:
         return None

@@ -29,7 +29,7 @@ from weft.simulator.arithmetic.operations import Operation, binary
 
 @cache
 def of_python(name: str, *given: Number) -> Operation | None:
-    """Return how a Python built-in is computed, or None if Numba has none.
+    """Return the `Operation` for a Python built-in, or None if Numba lacks it.
 
     given: the types of the arguments; for `sum`, those of the elements and of the start
     value, as in `total`.
@@ -85,9 +85,9 @@ def _of_two(name: str, a: Number, b: Number) -> Operation | None:
 
 
 def _absolute(given: Number, result: Number) -> Operation:
-    """Return how `abs` is computed.
+    """Return the `Operation` for `abs`.
 
-    The type stays the same, so the lowest integer stays negative.
+    An integer keeps its type, so the lowest integer stays negative.
     """
     if given.kind == "c":
         rounds = result if result is FLOAT32 else None
@@ -137,7 +137,7 @@ def _to_digits(x: float, digits: int) -> float:
 
 
 def _quotient_and_rest(a: Number, b: Number, through: Number) -> Operation | None:
-    """Return how `divmod` is computed, with both operands converted to `through`."""
+    """Return the `Operation` for `divmod`, which converts its operands to `through`."""
     quotient = binary("floordiv", through, through)
     rest = binary("mod", through, through)
     assert quotient is not None
@@ -152,7 +152,10 @@ def _quotient_and_rest(a: Number, b: Number, through: Number) -> Operation | Non
 
 
 def _extreme(name: str, given: tuple[Number, ...]) -> Operation | None:
-    """Return how `min` or `max` is computed, in the common type of the numbers."""
+    """Return the `Operation` for `min` or `max`, in the common type of the numbers.
+
+    Returns None for complex numbers, or no numbers at all.
+    """
     if not given or any(number.kind == "c" for number in given):
         return None
     number = reduce(unified, given)
@@ -198,9 +201,10 @@ def greatest(a: float, b: float) -> float:
 
 
 def total(element: Number, start: Number = INT64) -> Operation | None:
-    """Return how a sum of numbers of type `element` is computed, by a kernel's `+`.
+    """Return the `Operation` for a sum of numbers, which adds as a kernel's `+` does.
 
-    The accumulator has its final type from the start.
+    element, start: their type, and that of the start value. The accumulator has its
+    final type from the start. Returns None if Numba refuses the addition.
     """
     once = binary("add", start, element)
     again = None if once is None else binary("add", once.result, element)

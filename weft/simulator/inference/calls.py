@@ -40,7 +40,7 @@ from weft.simulator.inference.kinds import (
     num,
 )
 
-# Bits of a position in a grid: memory cannot hold more elements than that.
+# Bits of a position in a grid: memory cannot hold more than 2^42 elements.
 _GRID = 42
 _NUMBERS = {kind.dtype.name: kind for kind in NUMBERS.values()}
 _SIZES = {"threadIdx": 10, "blockIdx": 31, "blockDim": 11, "gridDim": 31}
@@ -77,7 +77,7 @@ ERRORS = frozenset(
 def of_cuda(name: str, given: list[Kind], sizes: list[int | None]) -> Kind:
     """Infer the result of `cuda.name(...)`, for a name such as "atomic.add".
 
-    sizes: the value of each argument that is an integer known before the kernel runs.
+    sizes: the value of each argument, or None if it is not a known integer.
     """
     if name in _FIXED:
         return _FIXED[name]
@@ -272,7 +272,7 @@ def unpacked(given: list[tuple[ast.expr, Kind]]) -> list[Kind]:
 
 
 def is_device(kind: Kind) -> bool:
-    """Return whether a value is a device function, or acts like one."""
+    """Return whether a value is a device function, or can be called like one."""
     return isinstance(kind, Outside) and meaning.python_function(kind.value) is not None
 
 

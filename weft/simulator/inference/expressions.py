@@ -152,12 +152,15 @@ class Expressions:
     """Infers the kinds of expressions, given the kinds of the names in them."""
 
     def __init__(self, names: "Names", device: calls.Device, inner: Inside) -> None:
-        """Initialise. inner: infers calls of functions defined in the current one."""
+        """Initialise. device: infers calls of device functions.
+
+        inner: infers calls of functions that are defined in the current one.
+        """
         self.names = names
         self._device, self._inner = device, inner
 
     def kind(self, node: ast.expr | None) -> Kind:
-        """Infer the kind of an expression; mark its nodes with how to compute them."""
+        """Infer the kind of an expression, and annotate its nodes for translation."""
         if node is None:
             return None
         node.cast = None  # type: ignore[attr-defined]
@@ -187,9 +190,9 @@ class Expressions:
         return value if type(value) is int else None
 
     def decided(self, test: ast.expr) -> bool | None:
-        """Evaluate a condition on constants; return None if it is not constant.
+        """Return the value of a condition, or None if only the running kernel knows it.
 
-        Numba omits the branch that such a condition excludes.
+        Numba omits the branch that a known condition excludes.
         """
         if isinstance(test, ast.Compare) and len(test.ops) == 1:
             if isinstance(test.ops[0], (ast.Is, ast.IsNot)):
@@ -399,7 +402,7 @@ _TESTS = frozenset(["not_", "is_", "is_not", "contains", "s_", "s_not"])
 
 
 def _is_instance(given: list[Kind]) -> bool | None:
-    """Return the result of `isinstance` at compile time, or None if Numba has none."""
+    """Return the result of `isinstance` at compile time, or None if it is unknown."""
     if len(given) != 2 or given[0] in (None, NEVER, REFUSED):
         return None
     classes = given[1].parts if isinstance(given[1], Tup) else (given[1],)
@@ -548,7 +551,7 @@ def _text(node: ast.expr) -> str:
 
 
 def settled(node: Any, kind: Kind) -> Kind:
-    """Return the kind of a node's result over all iterations of a loop.
+    """Record and return the kind of a node's result over all iterations of a loop.
 
     Numba repeats a loop's inference until its types are stable, and keeps every type
     seen: a uint64 in the first iteration and an int64 in the next result in a float64.
@@ -585,8 +588,9 @@ class Names:
         fixed: dict[str, Any],
         outer: "Names | None",
     ) -> None:
-        """Initialise. fixed: local names assigned exactly once, each with its number.
+        """Initialise. scope: the values of names from outside. local: all others.
 
+        fixed: the local names that are assigned exactly once, each with its number.
         outer: the names of the enclosing function, if there is one.
         """
         self._scope, self._local, self._fixed = scope, local, fixed

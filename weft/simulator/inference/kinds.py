@@ -18,7 +18,7 @@ class Num:
     """A number. `most` bounds an integer: its absolute value is at most 2^most.
 
     A `loaded` number was read from memory, or computed from one that was. A `natural`
-    number is not negative, as long as nothing that led to it wraps around.
+    number is not negative, as long as no step of its computation wraps around.
     """
 
     number: Number
@@ -90,14 +90,14 @@ class Vector:
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A member of `cuda`, `math` or Python by name: ("cuda", "shared", "array")."""
+    """A module or a member of one, by its path: ("cuda", "shared", "array")."""
 
     path: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """A number type, or a record type, which converts when it is called."""
+    """A number type, which converts when it is called, or a record type."""
 
     number: Number | None
     record: Record | None = None
@@ -149,7 +149,7 @@ SLICE = Special("slice")
 GRID = Special("grid group")
 ERROR = Special("exception")
 REFUSED = Special("refused")  # Numba has no type for it
-NEVER = Special("never")  # no value gets here, as far as is known yet
+NEVER = Special("never")  # no value is known to get here yet
 
 # a conversion to a number type; for a tuple, part by part
 Cast = Number | tuple["Cast | None", ...]
@@ -185,7 +185,8 @@ def num(
 def joined(a: Kind, b: Kind) -> Kind:
     """Return the kind of a variable that is an `a` on one path and a `b` on another.
 
-    If one of them is `None`, Numba's type is optional; the kind here is the other's.
+    If the variable is Python's `None` on one path, Numba's type is optional; the kind
+    here is that of the other path. Types that cannot be joined are REFUSED.
     """
     if a == b:
         return a
@@ -244,14 +245,17 @@ def cast_of_any(kinds: Iterable[Kind], there: Kind) -> Cast | None:
 
 
 def _both(a: Cast | None, b: Cast | None) -> Cast | None:
-    """Combine two conversions to the same kind, of different parts of a tuple."""
+    """Combine two conversions, which may concern different parts of a tuple."""
     if isinstance(a, tuple) and isinstance(b, tuple):
         return tuple(map(_both, a, b))
     return b if a is None else a
 
 
 def alike(kinds: Iterable[Kind]) -> Kind:
-    """Return the common kind of values, which may differ only in their bounds."""
+    """Return the common kind of values whose kinds differ at most in their bounds.
+
+    Returns REFUSED if their types differ, and None if one is unknown.
+    """
     found = list(kinds)
     whole = all_joined(found)
     if all(same_type(kind, whole) for kind in found):
@@ -272,7 +276,7 @@ def same_type(a: Kind, b: Kind) -> bool:
 
 
 def coarse(kind: Kind) -> Kind:
-    """Round up the bound of `kind`, so that a function needs only a few forms."""
+    """Return `kind` with its bound rounded up, so that functions need few versions."""
     if isinstance(kind, Num) and kind.whole:
         return replace(kind, most=_size(kind.most, (1, 8, 16, 31, 40, 48)))
     return kind
@@ -299,8 +303,8 @@ def widened(kind: Kind, earlier: Kind) -> Kind:
 def of_integer(value: int) -> Num:
     """Return the kind of a Python integer, with its bound rounded up.
 
-    An integer too large for an int64 is a uint64, as in Numba, which refuses larger
-    ones.
+    An integer too large for an int64 is a uint64, as in Numba, which refuses one that
+    is too large for a uint64.
     """
     if value >> 63 > 0:
         return num(UINT64)

@@ -97,7 +97,10 @@ def _by_name(value: Any) -> Kind:
 
 
 def _of_type(dtype: np.dtype[Any]) -> Conversion:
-    """Return the type of an array's elements, with None as fields if Numba has none."""
+    """Return the type of an array's elements.
+
+    Its fields are both None for a type that Numba lacks.
+    """
     number = of_dtype(dtype)
     record = None
     if number is None and dtype.names:
@@ -175,5 +178,5 @@ def in_order(
 
 
 def is_class_of_tuples(value: Any) -> bool:
-    """Return whether a value is a class of named tuples."""
+    """Return whether a value is a subclass of `tuple`, such as a named tuple."""
     return isinstance(value, type) and issubclass(value, tuple) and value is not tuple

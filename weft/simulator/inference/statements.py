@@ -52,7 +52,7 @@ class Loop:
 
 
 class Function:
-    """Infers one function for arguments of given kinds; marks its nodes."""
+    """The inference of one function for given argument kinds; it marks the nodes."""
 
     def __init__(
         self,
@@ -107,10 +107,10 @@ class Function:
     def _inner(
         self, function: Inner, given: tuple[Kind, ...], named: dict[str | None, Kind]
     ) -> tuple[int, Kind]:
-        """Infer a call of an inner function; return the form's index and the result.
+        """Infer a call of an inner function; return its form's index and its result.
 
-        The function's node gets a copy of itself for each combination of argument
-        types: its `forms`.
+        A form is a copy of the function's node for one combination of argument types;
+        the node's `forms` holds them.
         """
         node = function.node
         names = [a.arg for a in (*node.args.posonlyargs, *node.args.args)]
@@ -389,7 +389,7 @@ def _own_nodes(definition: ast.FunctionDef) -> list[ast.AST]:
 
 
 def _fixed(nodes: list[ast.AST], stored: list[str], given: set[str]) -> dict[str, Any]:
-    """Return the names whose only assignment is of a number, each with that number."""
+    """Return the names that are assigned once, to a literal number, and that number."""
     times = Counter(stored)
     return {
         node.targets[0].id: node.value.value

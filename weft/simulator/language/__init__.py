@@ -1,1 +1,1 @@
-"""The learner's Python: which part Numba accepts, and how it is made to run here."""
+"""The Python of kernels: which part Numba accepts, and how it is made to run here."""

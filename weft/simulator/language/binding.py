@@ -1,9 +1,9 @@
 """Turn a learner's kernel into a Python function that runs against the simulator.
 
 The function keeps its source positions. Four things change: `cuda`, `math` and Numba's
-types in its globals and closure are replaced by their simulated twins, device functions
-are bound in the same way, every loop counts its iterations, and a function that can
-wait becomes a generator.
+types in its globals and closure are replaced by their simulated counterparts, device
+functions are bound in the same way, every loop counts its iterations, and a function
+that can wait becomes a generator.
 """
 
 import ast
@@ -43,12 +43,11 @@ _MATHEMATICS = {name: Functions(name) for name in ("math", "cmath")}
 class Bound:
     """A kernel and the device functions it calls, bound to one simulated `cuda`.
 
-    `call` runs the kernel, or returns its generator if it can wait; the values in
-    `given` are passed before its arguments. `lines` maps every code object of the
-    learner's to its source lines, by line number. `counting` holds the values of the
-    names in `loops` and `waiting`, `notes` those of the names that record accesses.
-    `noted` maps each number in these notes to its place and the number of arithmetic
-    operations there; `accesses` maps places in code to what is accessed there.
+    `call` runs the kernel, or returns its generator if it can wait; the parameters in
+    `given` come before the kernel's own. `lines` maps the code objects of the kernel
+    and its device functions to their source lines, by line number. `noted` maps each
+    number in the notes to its place and the number of arithmetic operations there;
+    `accesses` maps places in code to what is accessed there.
     """
 
     def __init__(
@@ -62,13 +61,17 @@ class Bound:
         given: tuple[Kind, ...] = (),
         change: type[ast.NodeTransformer] | None = None,
     ) -> None:
-        """Bind a kernel. given: the kinds of its arguments."""
+        """Bind a kernel. given: the kinds of its arguments.
+
+        counting: the values of the names in `loops` and `waiting`. notes: those of the
+        names that record accesses.
+        """
         self._change = change
         self.lines: dict[types.CodeType, dict[int, str]] = {}
         self.noted: dict[int, tuple[Place, int]] = {}
         self.accesses: dict[types.CodeType, dict[Position, Access]] = {}
         self._notes, self._noting = notes or {}, noting
-        self.spots: list[tuple[int, Spotted | None]] = []  # by their numbers in lists
+        self.spots: list[tuple[int, Spotted | None]] = []  # one per list of notes
         self._cuda, self._counting, self._refuse = cuda, counting, refuse
         self._done: dict[Form, types.FunctionType] = {}
         self.first_forms: dict[types.CodeType, types.CodeType] = {}  # see `_first_form`
@@ -82,7 +85,7 @@ class Bound:
     def _rewritten(
         self, fn: types.FunctionType, given: tuple[Kind, ...], kernel: bool = False
     ) -> Rewritten | None:
-        """Return `fn` rewritten for the kinds `given`; None while it is rewritten."""
+        """Return `fn` rewritten for the kinds `given`; None if that is in progress."""
         form = fn, given
         if form not in self._found:
             self._found[form] = None  # it may call itself
@@ -116,9 +119,10 @@ class Bound:
         given: tuple[Kind, ...],
         known: dict[Form, Kind],
     ) -> Kind:
-        """Infer the result of a function that calls itself, from its other paths.
+        """Infer the result of a function that calls itself.
 
-        known: the assumed results, refined until nothing changes.
+        known: the results assumed so far, at first NEVER. A function is inferred again
+        until its result no longer changes.
         """
         form = fn, given
         if form in known:
@@ -141,7 +145,7 @@ class Bound:
         given: tuple[Kind, ...] = (),
         kernel: bool = False,
     ) -> types.FunctionType:
-        """Return `fn` as it runs here, and bind the functions that it calls."""
+        """Return the simulated form of `fn`, and bind the functions that it calls."""
         form = fn, given
         if form in self._done:
             return self._done[form]
@@ -175,10 +179,10 @@ class Bound:
         return bound
 
     def _first_form(self, form: Form, bound: types.FunctionType) -> types.CodeType:
-        """Return the first code of the function for arguments of the same types.
+        """Return the first code that a function got for arguments of the same types.
 
-        Numba compiles it once for each combination of types. Here one combination may
-        have several forms, which differ in what is known about the arguments' values.
+        Numba compiles a function once for each combination of types. Here it may have
+        several forms for one, which differ in what is known about arguments' values.
         """
         fn, given = form
         for (other, kinds), done in self._done.items():

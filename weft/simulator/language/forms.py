@@ -1,8 +1,8 @@
-"""Functions that a kernel defines, in one form for the types of each call.
+"""Inner functions of a kernel, with one form for each combination of argument types.
 
-Inference leaves a copy of such a function for every combination of types in its calls:
-the `forms` of its node. A single form replaces the function. Several are replaced by a
-tuple, from which each call selects the form that it was inferred with.
+Inference leaves these forms, which are copies of the function, in the `forms` of its
+node. A single form replaces the function. If there are several, a tuple of them
+replaces it, from which each call selects the form with which it was inferred.
 """
 
 import ast
@@ -11,7 +11,7 @@ from typing import Any
 
 
 def put_in(definition: ast.FunctionDef) -> None:
-    """Replace the functions that an inferred function defines with their forms."""
+    """Replace the inner functions of an inferred function with their forms."""
     made = _PutIn()
     definition.body = [new for old in definition.body for new in made.several(old)]
 
@@ -55,7 +55,7 @@ class _PutIn(ast.NodeTransformer):
         return new
 
     def visit_Call(self, node: ast.Call) -> ast.Call:
-        """Select the form to call, if the function called has several."""
+        """Make a call select its form, if the inner function called has several."""
         inner, form = getattr(node, "form", (None, 0))
         self.generic_visit(node)
         if inner is not None and len(inner.forms) > 1:

@@ -1,8 +1,9 @@
 """Rewrite the learner's source for the simulator, keeping all source positions.
 
-Numbers become plain ones and arrays become memory, see `translation`; a traced kernel
-also records what it does. Every loop counts its iterations, see `loops`. Where a thread
-can wait, it yields to the others, see `waiting`.
+Numbers become plain Python numbers, and array accesses become checked ones (see
+`translation`); a traced kernel also records what it does. Every loop counts its
+iterations (see `loops`). Where a thread can wait, it yields to the others (see
+`waiting`).
 """
 
 import ast
@@ -31,15 +32,15 @@ _MOST_NOTES = 50_000  # notes in all functions of one launch
 
 @dataclass(frozen=True)
 class Rewritten:
-    """A rewritten function's code, with what it refers to, and its source lines.
+    """A rewritten function's code, its source lines, and what the code refers to.
 
     `notes` are the places of its notes, numbered from `first`, each with the number of
     arithmetic operations there. `helpers` are the values of the names that its
     arithmetic uses; `devices` are the names of device functions, each with the function
     and the kinds of its arguments. `returned` is the kind of its result. If it `waits`,
-    it is a generator. `accesses` maps a place in the source to what is accessed there.
-    `spots` describes each note that is the number of an element, with None for the
-    others. `given` lists what a kernel gets before its arguments.
+    the function is a generator. `accesses` maps places in the source to what is
+    accessed there. `spots` describes each note that is the number of an element, and
+    has None for each other note. `given` lists what a kernel gets before its arguments.
     """
 
     code: CodeType
@@ -58,7 +59,7 @@ class Rewritten:
         return bool(self.code.co_flags & inspect.CO_GENERATOR)
 
 
-# Returns a rewritten device function for such arguments; None while it is rewritten.
+# Returns a device function rewritten for these kinds; None while that is in progress.
 Device = Callable[[Any, tuple[Kind, ...]], Rewritten | None]
 Returned = Callable[[Any, tuple[Kind, ...]], Kind]
 Callees = tuple[Device, Returned]
@@ -67,7 +68,7 @@ _notes = 0  # the number after the last known note
 
 
 def begin() -> None:
-    """Begin a launch: if there are very many notes, restart their numbers at 0."""
+    """Begin a launch: if there are very many notes, discard all rewritten functions."""
     if _notes > _MOST_NOTES:
         forget()
 
@@ -91,7 +92,7 @@ def rewritten(
     """Rewrite `fn` with Numba's arithmetic, counted loops and, on request, notes.
 
     given: the kinds of its arguments. scope: the values of its names from outside.
-    callees: rewrite the functions that it calls, and infer their results. kernel:
+    callees: functions that rewrite what it calls, and infer the results. kernel:
     whether it is a kernel rather than a device function. change: a further change to
     its source. Raises `Fault` for what Numba refuses, and for a function without
     source, such as one made by `exec`.
@@ -161,7 +162,7 @@ def _rewrite(
     kernel: bool,
     change: type[ast.NodeTransformer] | None,
 ) -> Rewritten:
-    """Do the work of `rewritten`."""
+    """Rewrite `fn` as `rewritten` does, without looking for an earlier result."""
     code, (device, returns) = fn.__code__, callees
 
     def waits(value: Any, args: tuple[Kind, ...]) -> bool | None:
@@ -235,7 +236,7 @@ def returned_by(
     scope: Scope,
     returns: Returned,
 ) -> Kind:
-    """Infer the result of `fn`, as far as its source alone allows."""
+    """Infer the result of `fn` from its source. It is REFUSED if there is no source."""
     found = looked_at(fn, given, scope, returns)
     return REFUSED if found is None else found[1]
 

@@ -341,7 +341,10 @@ _TYPES = (bool, int, float, complex, range, slice, np.finfo, np.iinfo)
 
 
 def described(name: str, value: Any) -> tuple[str, str]:
-    """Say why a kernel cannot use `value`, which it calls `name`."""
+    """Return the message and the explanation for a value that a kernel cannot use.
+
+    name: the kernel's name for it.
+    """
     if isinstance(value, ModuleType):
         return (
             f"the module `{name}` cannot be used in a kernel",
@@ -391,7 +394,7 @@ def builtins_of_a_kernel(fault: Any) -> dict[str, Any]:
 
 @cache
 def _builtins() -> tuple[dict[str, Any], dict[str, type[Refused]]]:
-    """Return the built-ins that a kernel has, and how each of the others is refused."""
+    """Return a kernel's built-ins, and the class that refuses each of the others."""
     known: dict[str, Any] = {}
     others: dict[str, type[Refused]] = {}
     for name, value in vars(builtins).items():

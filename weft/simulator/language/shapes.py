@@ -33,8 +33,8 @@ def refuse_unknown(
     """Raise `Fault` for the first shape that Numba does not know.
 
     definition: its source, with lines counted from 1. first: the line of the file where
-    it begins. kernel: whether it is a kernel, whose arguments are not known; a device
-    function's may be.
+    it begins. kernel: whether it is a kernel, whose arguments Numba never knows; it may
+    know those of a device function.
     """
     names = Names(definition, kernel)
     for node in nodes_of(definition):
@@ -56,7 +56,7 @@ def refuse_unknown(
 
 
 def _said(size: ast.expr, part: str, where: str) -> tuple[str, str]:
-    """Say what is wrong with a shape or a part of one, and why."""
+    """Return the message and the explanation for a shape that Numba does not know."""
     if isinstance(size, ast.List):
         return (
             f"the shape of this {where} array is a list: `{part}`",
@@ -156,7 +156,7 @@ def folded(node: ast.expr, slices: bool = False) -> bool:
 def constant(node: ast.expr) -> Any:
     """Return the value that Python's compiler computes for `node`, or None."""
     with warnings.catch_warnings():
-        # such as about `~True`: the learner has seen them
+        # such as one about `~True`, which Python has shown before
         warnings.simplefilter("ignore")
         code = compile(ast.Expression(node), "", "eval")
     steps = list(dis.get_instructions(code))

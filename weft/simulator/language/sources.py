@@ -18,8 +18,8 @@ class Source:
     """The source of a function.
 
     Lines of its `definition` are counted from 1; in the learner's file, the first of
-    its `lines` is line `first`. `indent` is the number of columns removed from each.
-    The `definition` of a `lambda` has a `return`; it is None if the source is unknown.
+    its `lines` is line `first`. `indent` is the number of columns removed from each
+    line. The `definition` of a `lambda` has a `return`; it is None if unknown.
     """
 
     definition: ast.FunctionDef | None
@@ -47,7 +47,7 @@ class Source:
             source, first, flat, tree = [], 1, "\n", ast.Module([], [])
         if name == "<lambda>":
             definition = from_lambda(tree, code)
-            # its lines alone are not valid Python, or contain several
+            # its lines alone are not valid Python, or contain several lambdas
             if definition is None:
                 source, first = linecache.getlines(code.co_filename) or ["\n"], 1
                 flat = "".join(source)
@@ -81,7 +81,7 @@ class Source:
 
 
 def defined(tree: ast.AST, name: str) -> ast.FunctionDef | None:
-    """Return the function called `name` in a tree, or None."""
+    """Return the first function in a tree that is named `name`, or None."""
     found = (n for n in nodes_of(tree) if isinstance(n, ast.FunctionDef))
     return next((n for n in found if n.name == name), None)
 
@@ -93,7 +93,7 @@ def from_lambda(tree: ast.AST, code: CodeType) -> ast.FunctionDef | None:
 
 
 def at_its_place(tree: ast.AST, code: CodeType) -> ast.FunctionDef | None:
-    """Return the lambda of `code` in the tree of a file, as a function, or None."""
+    """Return the lambda in a file's tree that became `code`, as a function, or None."""
     places = {
         (line, column)
         for line, last, column, end in code.co_positions()

@@ -1,7 +1,7 @@
 """The calls at which a thread may have to wait, and how they are rewritten.
 
 A function in which a thread can wait is a generator here: it yields where it waits, and
-the scheduler sends it the reply. What can wait is known when a function is rewritten:
+the scheduler sends it the reply. How a call can wait decides how it is rewritten:
 
 - A barrier in a kernel, and a warp operation, is passed to the scheduler:
   `cuda.any_sync(mask, x)` becomes `(yield (any_sync, mask, (x,)))`.
@@ -80,12 +80,12 @@ _CUDA = {
 }
 _ATTRIBUTES = frozenset(name.rpartition(".")[2] for name in _CUDA)
 
-# Returns whether a device function waits for arguments of such kinds; None: unknown.
+# Returns whether a device function can wait with these arguments; None if unknown.
 Device = Callable[[Any, tuple[Kind, ...]], bool | None]
 
 
 def mark(definition: ast.FunctionDef, scope: dict[str, Any], device: Device) -> None:
-    """Set the attribute `wait` of every call of a function that can wait.
+    """Mark each call in a function with the way it can wait, in an attribute `wait`.
 
     The types of the function must have been inferred. scope: the values of its names
     from outside.
@@ -114,7 +114,7 @@ def waits_in(code: CodeType, scope: dict[str, Any], device: Device) -> bool:
 
 
 def _local(definition: ast.FunctionDef) -> set[str]:
-    """Return the names assigned in a function, or in functions inside it."""
+    """Return the names bound in a function, or in functions inside it."""
     found = set()
     for node in nodes_of(definition):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
@@ -172,7 +172,7 @@ def _of_device(waits: bool | None) -> Wait:
 
 
 class GiveWay(ast.NodeTransformer):
-    """Makes the calls that `mark` has found yield to the other threads."""
+    """Makes the calls that can wait (see `mark`) yield to the other threads."""
 
     def __init__(self, kernel: bool) -> None:
         self._kernel, self._functions, self._loops, self._barriers = kernel, 0, 0, 0
@@ -204,7 +204,7 @@ class GiveWay(ast.NodeTransformer):
         return node
 
     def _told(self, node: ast.Call) -> ast.expr | None:
-        """Return what the scheduler gets instead of a call, or None to keep it."""
+        """Return what to yield instead of a call, or None to yield the call."""
         kind, args = getattr(node, "callee", None), node.args
         if not isinstance(kind, Named) or len(kind.path) != 2 or node.keywords:
             return None

@@ -38,9 +38,10 @@ class Addresses:
         memory: Memory,
         fresh: frozenset[str],
     ) -> tuple[int, int]:
-        """Number an array; return its number and the offset to add to host addresses.
+        """Return the number of an array, and the offset to add to its host addresses.
 
-        fresh: the names of the host's arrays that hold nothing yet.
+        An array that is new gets the next number. fresh: the names of the host's arrays
+        that hold nothing yet.
         """
         name, space, site = memory.name, memory.space, memory.site
         root = data
@@ -62,7 +63,7 @@ class Addresses:
         return self._ids[key], base - low
 
     def field(self, array: int, dtype: np.dtype[Any]) -> int:
-        """Return a number for the fields of type `dtype` in an array of records."""
+        """Return a new number for the fields of type `dtype` in an array of records."""
         space, name = self.arrays[array]
         self.arrays.append((space, name))
         self.dtypes.append(dtype)

@@ -56,7 +56,7 @@ def poisoned_by(value: Any) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """The memory of a kernel's array, whatever part of it is viewed.
+    """The memory of a kernel's array, and of all views of it.
 
     `name` is the kernel's name for it, `space` the memory it is in: 'global', 'shared',
     'local' or 'constant'. `site` is the call in the kernel that made it, or None if the
@@ -190,7 +190,10 @@ class Array:
             self._fault(*wrong)
 
     def as_one(self, size: int) -> AbstractContextManager[Any]:
-        """Count accesses in a `with` block as one of `size` bytes: a vector access."""
+        """Count accesses in a `with` block as a single vector access of `size` bytes.
+
+        Here nothing is counted; a traced array overrides this.
+        """
         return _NOTHING
 
     # What Numba provides on an array inside a kernel
@@ -252,7 +255,7 @@ class Array:
         data = self._data.view(as_dtype(dtype))
         same = data.shape == self._data.shape
         if not same and self._written is not None:
-            self._written[...] = True  # the marks are for elements, which these are not
+            self._written[...] = True  # marks do not fit the new elements: set all
         return self._view(data, self._written if same else None)
 
     def __len__(self) -> int:
@@ -264,7 +267,7 @@ class Array:
     # Methods that read every element: each thread that calls one reads the whole array.
 
     def _reduced(self, step: Callable[[Any, Any], Any], start: Any) -> Any:
-        """Fold the elements with `step`, from `start` on; widen integers to 64 bits."""
+        """Fold the elements with `step`, from `start` on, with integers in 64 bits."""
         number = of_dtype(self.dtype)
         give = cast_to(wide(number)) if number is not None else lambda value: value
         start = give(start)
@@ -433,7 +436,7 @@ class Flat:
         self._array = array
 
     def _at(self, index: Any) -> Any:
-        """Convert a flat index to an index of the array; one out of bounds stays so."""
+        """Convert a flat index to an array index, out of bounds if the flat one is."""
         shape = self._array.shape
         if len(shape) == 1 or not 0 <= index < self._array.size:
             return index if len(shape) == 1 else (index, *[0] * (len(shape) - 1))
@@ -455,7 +458,7 @@ class Flat:
 class Record:
     """One element of an array of structures: `p[i].x` and `p[i]["x"]` are the same.
 
-    Only its fields are read and written: each is in an array with its own strides.
+    Only its fields are read and written, each through an array with its own strides.
     """
 
     __slots__ = ("_array", "_index")

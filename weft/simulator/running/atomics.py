@@ -29,7 +29,7 @@ def _operation(name: str, new: Callable[[Any, Any], Any]) -> Callable[..., Any]:
     def operation(self: "Atomic", array: Any, index: Any, value: Any) -> Any:
         return self._change(name, array, index, value, new)
 
-    # as in Python's messages about wrong arguments
+    # shown in Python's messages about wrong arguments
     operation.__qualname__ = f"Atomic.{name}"
     return operation
 
@@ -52,7 +52,7 @@ class Atomic:
         value: Any,
         new: Callable[[Any, Any], Any],
     ) -> Any:
-        """Replace an element with `new(old, value)`. name: the operation's name."""
+        """Replace an element with `new(old, value)`, and return the old value."""
         self._check(name, array)
         array._check(index, "atomically change")
         given = _as(array.dtype, value)
@@ -114,10 +114,7 @@ class Atomic:
 
 
 def _kinds(name: str, array: Array, index: Any, value: Any) -> frozenset[str]:
-    """Return the names under which the counters count an operation.
-
-    See `Trace.atomics`.
-    """
+    """Return the names under which an operation is counted: see `Trace.atomics`."""
     kinds, kind = {name}, array.dtype
     if name == "add" and kind.kind in "iu" and kind.itemsize == 4 and value == 1:
         kinds.add("one")

@@ -1,9 +1,10 @@
 """The interface for recording operations that run alongside a launch's threads.
 
 The TMA and the tensor cores read and write memory while the thread that issued the
-operation goes on. Such an operation is ordered after what its thread knew when it
-began, and no thread is ordered after it until a wait says that it is done. In a traced
-launch, `trace.beside` records such operations; here, nothing is recorded.
+operation goes on. Such an operation is ordered after all that its thread was ordered
+after when it began, and no thread is ordered after it until a wait says that it is
+done. In a traced launch, `trace.beside` records such operations; here, nothing is
+recorded.
 """
 
 from collections.abc import Iterable
@@ -28,8 +29,8 @@ class Beside:
     ) -> None:
         """Record that the operation `one` reads (or writes) pieces of `x`.
 
-        spans: the offset and size of each piece in bytes. late: whether the access may
-        last until now.
+        spans: the offset and size of each piece in bytes. late: whether the access ends
+        now, rather than lasting until a thread waits for the operation.
         """
 
     def passed(self, block: Block) -> None:
@@ -50,8 +51,8 @@ class Beside:
         """Record that the current thread reads (or writes) pieces of `x`.
 
         Each piece is one access. begins: whether a copy to that memory starts. relaxed:
-        whether it may happen at the same time as other such accesses. atomic: whether
-        it reads and writes.
+        whether the access may happen at the same time as other relaxed ones. atomic:
+        whether it reads and writes.
         """
 
     def ended(self, thread: Thread) -> None:

@@ -1,4 +1,4 @@
-"""Clusters of blocks in a simulated launch: their barrier, and each other's memory.
+"""Clusters of blocks in a simulated launch: their barriers and their shared memory.
 
 PTX ISA, "Cluster of Cooperative Thread Arrays": without clusters, each block is a
 cluster of one. "barrier.cluster": a wait is for all threads of the cluster that have
@@ -49,8 +49,9 @@ class Meeting:
     """The barrier of a cluster, where threads arrive and wait separately.
 
     passed: how many times it has been passed. came: the threads that have arrived
-    since, and what each passes on, or None. known: what was passed on at the last pass.
-    sites: where warps arrived or waited, by block, warp, operation and turn.
+    since, each with what its arrival releases, or None. known: what was released when
+    it was last passed. sites: where warps arrived or waited, by block, warp, operation
+    and turn.
     """
 
     number: int
@@ -80,7 +81,7 @@ class Clusters:
         self._run, self._phases = run, phases
         self._blocks: dict[int, Block] = {}
         self._meetings: dict[int, Meeting] = {}
-        # the turn at which threads arrived that have not waited since
+        # threads that have not waited since they arrived, with the turn then
         self._arrived: dict[Thread, int] = {}
         self.meets = False  # whether a thread has reached the barrier of a cluster
 
@@ -108,7 +109,7 @@ class Clusters:
         yield
 
     def come(self, call: str, relaxed: bool = False) -> None:
-        """Arrive at the barrier of the cluster. relaxed: pass nothing on."""
+        """Arrive at the barrier of the cluster. relaxed: whether to release nothing."""
         self.meets = True
         self._refuse_second(call)
         thread, meeting = self._run.current, self._meeting()
@@ -148,12 +149,12 @@ class Clusters:
     def _meeting(self) -> Meeting:
         """Return the barrier of the current cluster."""
         block = self._run.current.block
-        self._blocks[block.number] = block  # without clusters none is recorded
+        self._blocks[block.number] = block  # without clusters, `begun` is not called
         number = block.number // self.size
         return self._meetings.setdefault(number, Meeting(number))
 
     def _as_one(self, what: str, call: str, turn: int) -> Site:
-        """Return the thread's instruction; raise `Fault` if its warp is at another."""
+        """Return the site of a thread's call; raise `Fault` if its warp has another."""
         thread, sites = self._run.current, self._meeting().sites
         here = kernel_site(self._run, sys._getframe(2))
         if sites.setdefault((thread.block, thread.warp, what, turn), here) != here:
@@ -166,7 +167,7 @@ class Clusters:
         return here
 
     def settle(self) -> list[Thread]:
-        """Let each cluster pass whose threads have all arrived.
+        """Let each cluster whose threads have all arrived pass its barrier.
 
         Returns the threads that were waiting in a `cluster_sync`.
         """
@@ -212,7 +213,7 @@ class Clusters:
             self._run.beside.note(there.array, span, write=True)
 
     def add(self, call: str, dtype: str, x: Any, i: Any, rank: Any, value: Any) -> Any:
-        """Add to an element in the shared memory of block `rank`, atomically."""
+        """Add atomically to an element of block `rank`; return the old value."""
         there, span = self._element(call, "adds", dtype, x, i, rank)
         held = self._held(there, x)
         before = held[0].item()
@@ -283,7 +284,7 @@ class Clusters:
         return Elsewhere(block, block.shared[site], offset)
 
     def _not_begun(self, call: str, rank: int, what: str) -> NoReturn:
-        """Refuse an access to the memory of a block that may not have begun."""
+        """Raise `Fault` for an access to a block that may not have begun."""
         self._run.fault(
             "race",
             f"`{call}` goes to block {rank} of the cluster{what}",
@@ -319,7 +320,7 @@ class Clusters:
         return block
 
     def ranks(self, call: str, mask: int) -> list[int]:
-        """Return the blocks named by a mask; raise `Fault` if one is out of range.
+        """Return the blocks in a mask; raise `Fault` if there are none or invalid ones.
 
         PTX ISA, "cp.async.bulk.tensor": bit k of the mask stands for block k.
         """

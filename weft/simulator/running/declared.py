@@ -18,7 +18,7 @@ WHOLE = 1024  # bytes to which a block's shared memory is aligned
 
 
 class Shared:
-    """`cuda.shared`: one allocation per block, call site and types of arguments."""
+    """`cuda.shared`: one array per block, for each call site in a compiled function."""
 
     def __init__(self, run: Launched) -> None:
         self._run = run
@@ -98,7 +98,7 @@ class Local:
 
 
 def aligned(alignment: int | None) -> bool:
-    """Return whether `alignment` puts an array on a boundary of 16 bytes."""
+    """Return whether `alignment` puts an array on a 16-byte boundary."""
     return bool(alignment) and int(alignment or 0) % 16 == 0
 
 

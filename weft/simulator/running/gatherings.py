@@ -16,8 +16,8 @@ from weft.simulator.running.threads import Thread
 class Gathering:
     """Threads that wait for one another.
 
-    wanted: how many have to come. whole: whether those are the threads of a warpgroup.
-    came: the threads that have come, each with the arguments it brought.
+    wanted: how many have to come. whole: whether they are the threads of a warpgroup.
+    came: the threads that have come, each with the arguments it passed.
     """
 
     name: str

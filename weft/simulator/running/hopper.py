@@ -26,7 +26,7 @@ class Hopper:
         self._run.beside.fence()
 
     def ended(self, thread: Thread) -> None:
-        """Record a thread's end. Raises `Fault` if its stores still read memory."""
+        """Record a thread's end. Raises `Fault` if its TMA stores still read memory."""
         self.tensors.ended(thread)
         self._run.beside.ended(thread)
 

@@ -21,7 +21,7 @@ from weft.wording import joined, several
 
 
 def first(operation: Operation, lane: int, given: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Take a lane's first step in an operation; return its values.
+    """Run the `first` step of an operation for a lane, and return its values.
 
     Raises TypeError if `given` does not fit the operation.
     """
@@ -42,7 +42,7 @@ def first(operation: Operation, lane: int, given: tuple[Any, ...]) -> tuple[Any,
 class Intrinsics:
     """The simulated form of each operation, in one launch.
 
-    Most are the operations' twins. In others the launch is involved: it lets other
+    Most are the operations' `twin`s. The others involve the launch: it lets other
     threads see relaxed accesses, keeps the asynchronous copies of each thread, and
     brings the lanes of a collective operation together. An operation that waits is a
     generator.

@@ -10,7 +10,10 @@ Array = np.ndarray[Any, Any]
 
 
 def mark(data: Array, marks: Array, part: Array) -> None:
-    """Mark the elements of `data` that overlap `part`, a part of the same memory."""
+    """Mark the elements of `data` that overlap `part`, a part of the same memory.
+
+    Does nothing if `data` is not contiguous.
+    """
     if not data.flags.c_contiguous:
         return
     grid = np.indices(part.shape).reshape(part.ndim, -1)

@@ -67,7 +67,7 @@ class Meetings:
         return ready
 
     def clusters(self, alive: list[Block], size: int) -> list[Thread]:
-        """Return the threads of clusters (of `size` blocks) that have met as a whole.
+        """Return the threads of those clusters (of `size` blocks) that have met.
 
         PTX ISA, "barrier.cluster": a wait is for all threads of the cluster that have
         not exited, and with `.aligned` the threads of a warp execute it as one.
@@ -88,7 +88,7 @@ class Meetings:
         return ready
 
     def whole_grid(self, alive: list[Block], threads: int) -> list[Thread]:
-        """Return the launch's threads if all of them wait for the grid.
+        """Let all threads of the launch pass the barrier of the grid, and return them.
 
         threads: how many the launch has. Raises `Fault` if some have ended.
         """
@@ -128,7 +128,7 @@ class Meetings:
         return live
 
     def _lanes(self, warp: list[Thread]) -> list[Thread]:
-        """Return the lanes of `warp` that have met at a warp operation."""
+        """Return the lanes of `warp` that have met, and set their replies."""
         calls = [t for t in warp if type(t.waiting) is tuple]
         ready: list[Thread] = []
         while calls:
@@ -182,7 +182,10 @@ class Meetings:
 
 
 def in_other_turns(threads: list[Thread]) -> bool:
-    """Return whether threads differ in the iterations of their loops with barriers."""
+    """Return whether threads have begun different total numbers of iterations.
+
+    Only loops with barriers count.
+    """
     rounds = threads[0].rounds
     alike = all(map(rounds.__eq__, [thread.rounds for thread in threads]))
     return not alike and len({sum(thread.rounds.values()) for thread in threads}) > 1

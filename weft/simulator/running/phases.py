@@ -32,9 +32,9 @@ class Mbarrier:
 
     phase: how many phases are complete. missing: arrivals still needed. nbytes:
     announced bytes that have not arrived; negative if copies brought bytes that were
-    not announced. fenced: whether it is visible to copies. told: what the threads that
-    arrived have done, which becomes part of `known` when the phase is complete. cell:
-    the bits of its place in memory, which show that something has changed.
+    not announced. fenced: whether it is visible to copies. told: what this phase's
+    arrivals released, which becomes part of `known` when the phase is complete. cell:
+    its element in memory, whose bits change whenever its state does.
     """
 
     name: str
@@ -100,7 +100,7 @@ class Phases:
         self._run = run
         self._bars: dict[tuple[int, int], Mbarrier] = {}
         self._copies: list[Copy] = []
-        # by the thread that has not fenced them
+        # those not fenced yet, by the thread that made them
         self._made: dict[Thread, list[Mbarrier]] = {}
 
     def init(self, bars: Any, i: Any, count: Any) -> None:
@@ -179,7 +179,7 @@ class Phases:
     def copy(
         self, tile: Any, i: Any, x: Any, j: Any, nbytes: Any, bars: Any, s: Any
     ) -> None:
-        """Start a copy, which poisons its destination until it arrives."""
+        """Start a copy, and fill its destination with poison until the copy arrives."""
         bar = self.bar_of("bulk_copy", bars, s)
         _may_copy(tile, x)
         size = tile.dtype.itemsize
@@ -300,7 +300,7 @@ def _may_copy(tile: Any, x: Any) -> None:
 
 
 def _span(x: Any, index: Any, count: int) -> tuple[int, list[Any]]:
-    """Return an element's flat index, and the indices of `count` elements from it."""
+    """Return the flat index of `x[index]`, and the `count` indices from `index` on."""
     at = tuple(map(int, index)) if isinstance(index, tuple) else (int(index),)
     if len(at) != x.ndim:
         raise TypeError(f"bulk_copy: {x._name} has {x.ndim} axes; got the index {at}")
@@ -319,7 +319,7 @@ def _span(x: Any, index: Any, count: int) -> tuple[int, list[Any]]:
 
 
 def _aligned(tile: Any, to: int, x: Any, source: int, nbytes: int) -> None:
-    """Raise Misaligned unless both ends and the size are multiples of 16 bytes."""
+    """Raise Misaligned unless both offsets and the size are multiples of 16 bytes."""
     size = tile.dtype.itemsize
     each = {
         f"begins {to * size} bytes into {tile._name}": to * size,

@@ -13,7 +13,7 @@ from weft.simulator.translation.made import Access, Position
 
 
 def upwards(frame: FrameType | None) -> Iterator[FrameType]:
-    """Yield `frame`, which runs now, and its callers."""
+    """Yield `frame` and its callers, innermost first."""
     while frame is not None:
         yield frame
         frame = frame.f_back
@@ -64,7 +64,7 @@ class Positions:
         self.grid, self.block = grid, block
 
     def places(self, frames: Iterable[FrameType]) -> list[Place]:
-        """Return the learner's line in `frames`, and the calls that led there."""
+        """Return the places of `frames` in the learner's source, and mark the calls."""
         found = []
         for frame in frames:
             lines = self.lines.get(frame.f_code)
@@ -96,7 +96,7 @@ class Positions:
         return [self.site(thread), *self.places(thread.frames)[1:]]
 
     def line(self, thread: Thread) -> str:
-        """Name the line where `thread` waits: 'line 7' or 'line 7 of `block_sum`'."""
+        """Return where `thread` waits, as 'line 7' or 'line 7 of `block_sum`'."""
         at = self.site(thread)
         own = at.function == self.kernel
         return f"line {at.line}" + ("" if own else f" of `{at.function}`")
@@ -104,7 +104,7 @@ class Positions:
     def fault(
         self, kind: str, message: str, why: str, places: list[Place], thread: Thread
     ) -> Fault:
-        """Make a fault of `thread`, with the indices of the thread and its block."""
+        """Return a fault of `thread`, with the indices of the thread and its block."""
         index = axes(thread.index, self.block)
         return Fault(
             kind, message, why, index, axes(thread.block.index, self.grid), places

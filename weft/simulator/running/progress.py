@@ -3,10 +3,10 @@
 A loop that never ends cannot be distinguished from one that has not ended yet, except
 in one case: if every thread of a launch comes to the same place with the same
 variables, and memory holds the same bytes, the same will happen for ever. That is
-checked first; it finds, after little work, a thread that waits for a value that no
-thread stores. Otherwise iterations are counted, for each thread separately: 1,024
-threads may take 200 iterations each. To find out soon whether one of them ends, one
-thread runs ahead of the others. When it ends, the next one runs ahead.
+checked first: it soon finds a thread that waits for a value that no thread stores.
+Otherwise iterations are counted, for each thread separately: 1,024 threads may take 200
+iterations each. To find out soon whether one of them ends, one thread runs ahead of the
+others. When it ends, the next one runs ahead.
 """
 
 from collections.abc import Iterable, Iterator
@@ -57,7 +57,7 @@ class Progress:
         self._seen: list[int] = []  # the hashes of earlier states
         self._scout: Thread | None = None
         self._rounds = 0
-        # whether to stop looking, and no longer to stop at every poll
+        # whether LOOKS states did not repeat: a poll then no longer ends a turn
         self._weary = False
         # whether the launch has looked stuck since a thread last ended
         self._worried = False
@@ -81,7 +81,7 @@ class Progress:
     # Counting
 
     def turned(self, thread: Thread) -> str:
-        """Count a turn of TURN iterations; return why no other should follow, or ''."""
+        """Count a turn of TURN iterations; return why the loop should stop, or ''."""
         self.spent += TURN
         if thread.news != self._news:
             thread.news, thread.since = self._news, 0
@@ -96,8 +96,7 @@ class Progress:
     def polled(self) -> bool:
         """Record a re-read of an unchanged value; return whether others run now.
 
-        If the re-reading has gone on for long, the others run only after the thread's
-        whole turn.
+        If this has gone on for long, the others run only after the thread's whole turn.
         """
         self._polls += 1
         return not self._weary
@@ -140,7 +139,7 @@ class Progress:
 
     @property
     def _vain(self) -> int:
-        """The work since a thread ended, including re-reads."""
+        """The iterations since a thread last ended, plus those charged for re-reads."""
         return self.spent - self._ended + POLL * self._polls
 
     @property
@@ -166,7 +165,7 @@ class Progress:
 
 
 def in_vain(thread: Thread, how: str) -> str:
-    """Say that a thread repeats a loop. how: what no thread does, e.g. "finishes"."""
+    """Describe a loop that runs in vain. how: what no thread does, e.g. "finishes"."""
     return (
         f"the loop has run {thread.steps:,} times in this thread, and no thread {how}"
     )

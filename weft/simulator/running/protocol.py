@@ -1,4 +1,4 @@
-"""The interface of a launch that the parts of the simulated `cuda` use."""
+"""The interface that a launch offers to the parts of the simulated `cuda`."""
 
 from collections.abc import Generator
 from contextlib import AbstractContextManager
@@ -19,12 +19,13 @@ Site = tuple[CodeType, int]  # an instruction: code, offset in bytes
 class Launched(Protocol):
     """A launch, seen from inside; the scheduler's `Run` implements it.
 
-    Methods that make the current thread wait return at once. The thread then has to
-    yield, and gets the reply.
+    Methods that make the current thread wait only set what it waits for. The thread
+    itself then yields, and is sent the reply. A thread's knowledge, which only a traced
+    launch keeps, is what it can know of the others' accesses: see `trace.clocks`.
     """
 
     current: Thread
-    cluster: int  # the number of blocks in one
+    cluster: int  # the number of blocks in a cluster
     dynamic_shared: int
     most_shared: int
     beside: Beside
@@ -38,7 +39,7 @@ class Launched(Protocol):
         """Return the instruction to which `site` belongs."""
 
     def declaration(self, site: Site) -> Site:
-        """Return the one site of a shared array in all forms of a device function."""
+        """Return the site of the same shared array in its function's first form."""
 
     def name_of(self, site: Site, otherwise: str) -> str:
         """Return the variable assigned from the call at `site`, or `otherwise`."""
@@ -47,49 +48,52 @@ class Launched(Protocol):
         """Return `data` as an array of the kernel."""
 
     def fill(self, data: np.ndarray[Any, Any], space: str) -> None:
-        """Fill new memory with the poison of unwritten memory."""
+        """Fill new memory with the poison that marks unwritten memory."""
 
     def barrier(self, name: str, frame: FrameType, value: bool = False) -> None:
-        """Wait until the whole block (or, for 'grid', the launch) is here."""
+        """Wait for all threads of the block or, by `name`, of the cluster or grid."""
 
     def pause(self) -> None:
         """Wait until the other threads have run."""
 
     def polled(self, where: Any, found: bytes) -> bool:
-        """Return whether the thread has to wait because the value is unchanged."""
+        """Pause the thread if it re-reads the same value; return whether it waits."""
 
     def try_later(self) -> bool:
-        """Return whether the thread has to wait before its first swap or exchange."""
+        """Pause before the thread's first swap or exchange; return whether it waits."""
 
     def fenced(self, wide: bool) -> None:
-        """Record a fence of the current thread for its block or, if `wide`, for all."""
+        """Record the current thread's fence, for its block or (`wide`) all blocks."""
 
     def phase(self, wait: Any) -> None:
-        """Wait until the phase of an mbarrier in `wait`, a `PhaseWait`, is complete."""
+        """Wait until the mbarrier phase of `wait`, a `PhaseWait`, is complete."""
 
     def gather(self, wait: Any) -> None:
         """Wait until `wait`, a `GroupWait` or a `ClusterWait`, is done."""
 
     def stored(self, part: np.ndarray[Any, Any]) -> None:
-        """Record a store to `part`, in global memory, that no thread has made."""
+        """Record that the TMA, not a thread, has stored to `part` of global memory."""
 
     def released(self) -> Any:
-        """Return what the current thread passes on with an arrival, or None."""
+        """Return the knowledge that the current thread's arrival passes on, or None."""
 
     def arrival(self, thread: Thread) -> Any:
-        """Return what `thread` passes on at the barrier of its cluster, or None."""
+        """Return the knowledge that `thread` passes on to its cluster, or None."""
 
     def told(self, arrivals: list[Any], threads: list[Thread]) -> Any:
-        """Order `threads` after what `arrivals` pass on; return that, or None."""
+        """Order `threads` after `arrivals`; return the knowledge passed on, or None."""
 
     def acquired(self, known: Any) -> None:
         """Order the current thread after `known`, which others have `released`."""
 
     def past(self, bar: str, phase: int) -> None:
-        """Record that the current thread has passed a wait, after `phase` phases."""
+        """Record that the current thread has waited at the mbarrier `bar`.
+
+        phase: how many phases of the mbarrier are complete.
+        """
 
     def copying(self, bar: str, phase: int, announced: bool) -> Any:
-        """Record that the copy just begun signals `bar`, and return a note.
+        """Record that the copy just begun signals `bar`; return a note for `copied`.
 
         phase: the number of completed phases. announced: whether the phase waits for
         bytes.
@@ -99,10 +103,10 @@ class Launched(Protocol):
         """Record that the copy identified by `note` has arrived."""
 
     def elsewhere(self, block: Block) -> AbstractContextManager[Any]:
-        """Treat shared memory in a `with` block as another block's in the cluster."""
+        """Treat shared memory in a `with` statement as that of `block`."""
 
     def specially(self, access: Special) -> AbstractContextManager[Any]:
-        """Mark accesses in a `with` block as other than plain loads and stores."""
+        """Treat accesses in a `with` statement as `access` describes them."""
 
 
 def site_of(run: Launched, frame: FrameType) -> Site:
@@ -111,7 +115,7 @@ def site_of(run: Launched, frame: FrameType) -> Site:
 
 
 def kernel_site(run: Launched, frame: FrameType | None) -> Site:
-    """Return the instruction that the learner's code executes, from `frame` upwards."""
+    """Return the innermost instruction of the learner's code, from `frame` upwards."""
     while frame is not None and frame.f_code not in run.lines:
         frame = frame.f_back
     assert frame is not None, "only the learner's code calls intrinsics"

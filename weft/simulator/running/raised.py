@@ -61,7 +61,7 @@ def raised(where: Positions, error: BaseException, thread: Thread) -> Fault:
 
 
 def of_single(error: Single) -> tuple[str, str]:
-    """Say what a kernel passes to `min`, `max` or `sum`, and what these take."""
+    """Return the message and reason for a wrong argument of `min`, `max` or `sum`."""
     what = f"`{error.text}`, which " if error.text else "something that "
     what += f"has {error.ndim} dimensions" if error.ndim else "is one number"
     message = f"`{error.name}` is given {what}"
@@ -79,7 +79,7 @@ def of_single(error: Single) -> tuple[str, str]:
 
 
 def refused_access(where: Positions, trace: dict[FrameType, int]) -> Said | None:
-    """Say what is wrong with the array access in progress, or return None."""
+    """Return what is wrong with the array access in progress, or None."""
     inside = [frame for frame in trace if frame.f_code in where.accesses]
     if not inside:
         return None

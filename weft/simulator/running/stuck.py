@@ -1,4 +1,4 @@
-"""Threads that wait for something that never comes, and the faults that say so."""
+"""Faults for threads that wait for something that never happens."""
 
 import math
 
@@ -21,7 +21,7 @@ ALL_LANES = (
 )
 
 
-MOST_RANGES = 4  # the most that a sentence names
+MOST_RANGES = 4  # the most ranges of threads that a message lists
 
 
 def deadlock(where: Positions, alive: list[Block], clusters: Clusters) -> Fault | None:
@@ -142,7 +142,7 @@ def branch(stop: list[Place], other: list[Place]) -> Place:
 
 
 def other_rounds(where: Positions, live: list[Thread]) -> Fault | None:
-    """Return the fault for threads that wait at one barrier in different iterations."""
+    """Return a fault if threads wait at a barrier in different iterations, or None."""
     first = live[0]
     stop = where.stop(first)
     for number, loop in enumerate(loops.known):
@@ -169,7 +169,7 @@ def other_rounds(where: Positions, live: list[Thread]) -> Fault | None:
 
 
 def gone_from_the_grid(where: Positions, live: list[Thread], gone: int) -> Fault:
-    """Return the fault for threads that wait for the grid after `gone` returned."""
+    """Return the fault for threads that wait for the grid after `gone` others ended."""
     return where.fault(
         "barrier",
         f"{gone} of the launch's threads have returned before the grid's "
@@ -213,7 +213,7 @@ def absent_lane(where: Positions, group: list[Thread], absent: AbsentLane) -> Fa
 def met_apart(
     where: Positions, exchange: Exchange, group: list[Thread]
 ) -> Fault | None:
-    """Return the fault for lanes that meet in warp operations on different lines."""
+    """Return a fault if lanes meet in warp operations on different lines, or None."""
     stops: dict[tuple[Place, ...], list[Thread]] = {}
     for thread in group:
         stops.setdefault(tuple(where.stop(thread)), []).append(thread)
@@ -303,8 +303,8 @@ def stuck_warp(where: Positions, thread: Thread, block: Block) -> Fault:
 def stuck_phase(where: Positions, waiting: list[Thread], live: list[Thread]) -> Fault:
     """Return the fault for threads that wait for mbarrier phases that never complete.
 
-    The fault is about the mbarrier in the earliest phase: the others may only wait
-    because of that one.
+    The fault is about the mbarrier in the earliest phase: it may be the reason why the
+    phases of the others do not complete.
     """
     thread = min(waiting, key=lambda t: t.waiting.bar.phase)
     wait: PhaseWait = thread.waiting

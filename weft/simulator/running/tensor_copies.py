@@ -332,7 +332,7 @@ def _offset(one: Store) -> list[tuple[int, int]]:
 
 
 def _rows(x: Any, boxes: Boxes, corner: Corner) -> list[tuple[int, int]]:
-    """Return a box's pieces of the matrix, one per row: offset and size in bytes."""
+    """Return the offset and size in bytes of a box's part of each matrix row."""
     *outer, across = boxes.inside(corner)
     size = (across.stop - across.start) * boxes.data.itemsize
     if size <= 0:

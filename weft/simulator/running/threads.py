@@ -48,11 +48,11 @@ class Thread:
     """One CUDA thread. `waiting` is what it waits for; None while it can run.
 
     `generator` runs it, and is sent the `reply` that it waits for; a thread that never
-    waits has none. `steps` counts the iterations of its `while` loops, `since` those
-    since it last saw progress (`news`), `looped` those of its `for` loops. `rounds`
-    counts, for each loop with a barrier in it, the iterations that have begun.
-    `iteration` is the iteration in which calls now touch memory, where lanes may be out
-    of step; see `translation.iterations`.
+    waits has none. `steps` counts the iterations of its `while` loops, `since` only
+    those since the launch last made progress (counted by `news`), and `looped` those of
+    its `for` loops. `rounds` counts, for each loop with a barrier in it, the iterations
+    that have begun. `iteration` is the current iteration for accesses in calls, if
+    lanes may be out of step, or None; see `translation.iterations`.
     """
 
     generator: Any = None

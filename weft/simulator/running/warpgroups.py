@@ -88,7 +88,7 @@ class Reader:
     parts: list[tuple[Window, Numbers]] = field(default_factory=list)
 
     def pieces(self) -> Iterator[tuple[Any, list[tuple[int, int]]]]:
-        """Yield each array the warp reads, and its pieces: offset and size in bytes."""
+        """Yield each array read, with the offsets and sizes of its pieces in bytes."""
         for window in {id(window): window for window, _ in self.parts}.values():
             some = [at.reshape(-1) for held, at in self.parts if held is window]
             found = spans(np.concatenate(some))
@@ -171,7 +171,10 @@ class Warpgroups:
         self._fences[thread] = self._fences.get(thread, 0) + 1
 
     def commit(self) -> None:
-        """Make a group of the products since the last group, at the first call."""
+        """Make a group of the products since the last group.
+
+        The first thread to call this makes the group for the whole warpgroup.
+        """
         thread = self._run.current
         group = self._group("wgmma_commit")
         group.commits[thread] = count = group.commits.get(thread, 0) + 1
@@ -284,7 +287,7 @@ class Warpgroups:
         batch.products.append(product)
 
     def _take(self, batch: Batch, call: str, thread: Thread, given: Given) -> None:
-        """Take a thread's registers for a product, and leave poison in its sums."""
+        """Make a thread's registers part of a product, and poison its sums."""
         acc, size = given.acc, given.n // 2
         key = pointer(acc._data)
         held = batch.held.setdefault(thread, [])
@@ -325,7 +328,7 @@ class Warpgroups:
             )
 
     def _ordered(self, call: str, thread: Thread, x: Any) -> None:
-        """Raise `Fault` if registers have changed since the last `wgmma_fence`.
+        """Raise `Fault` unless a `wgmma_fence` orders registers before a product.
 
         PTX ISA, "wgmma.fence": before the first product, and between an access to
         registers and a product that uses them.
@@ -373,7 +376,7 @@ class Warpgroups:
         return right.columns(n)
 
     def _aligned(self, call: str, operand: Descriptor) -> None:
-        """Raise Misaligned unless the swizzle begins where the operand's rows do."""
+        """Raise Misaligned unless an operand begins in the first row of its swizzle."""
         if operand.swizzle and operand.start % (8 * operand.swizzle) >= operand.swizzle:
             raise Misaligned(
                 f"`{call}` gets an operand that begins "
@@ -415,7 +418,7 @@ class Warpgroups:
             )
 
     def _compute(self, group: Warpgroup, product: Product) -> None:
-        """Add a product to the sums of its threads."""
+        """Compute a product, and set its threads' sums or add to them."""
         places = fragment_places(product.n)
         a = np.concatenate([self._left_rows(group, product, w) for w in range(WARPS)])
         b = [self._right_rows(group, product, w) for w in range(WARPS)]
@@ -532,7 +535,7 @@ class Warpgroups:
 
 
 def _extent(addresses: Numbers) -> tuple[int, int]:
-    """Return an operand's first and end address, both multiples of 16 bytes."""
+    """Return an operand's start and end addresses, both multiples of 16 bytes."""
     return int(addresses.min()) & -16, (int(addresses.max()) & -16) + 16
 
 

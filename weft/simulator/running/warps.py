@@ -9,7 +9,7 @@ FULL = 0xFFFFFFFF
 
 
 class AbsentLane(Exception):
-    """A lane reads from a lane that does not take part in the operation."""
+    """A read from a lane that does not take part in the warp operation."""
 
     def __init__(self, lane: int, source: int) -> None:
         super().__init__(lane, source)
@@ -35,8 +35,8 @@ class Exchange:
     ordered: bool = False
 
 
-# One lane's call: the operation, its mask, and its arguments. Any tuple that a thread
-# waits for is one.
+# One lane's call: the operation, its mask, and its arguments. If `Thread.waiting` is a
+# tuple, it is such a call.
 Call = tuple[Exchange, int, tuple[Any, ...]]
 
 
@@ -50,10 +50,11 @@ def bits(lanes: list[int]) -> int:
 
 
 def _shuffle(calls: Lanes, source: Callable[[int, int], int]) -> Replies:
-    """Give each lane the value of lane `source(lane, operand)`; outside 0–31, its own.
+    """Return for each lane the value of lane `source(lane, operand)`, or its own.
 
-    The hardware uses the lowest five bits of the operand: a distance of -1 is 31, and
-    one of 32 is 0 (PTX ISA, `shfl.sync`: `bval = b[4:0]`).
+    A lane gets its own value if the source is outside 0–31. The hardware uses the
+    lowest five bits of the operand: a distance of -1 is 31, and one of 32 is 0 (PTX
+    ISA, `shfl.sync`: `bval = b[4:0]`).
     """
     replies = {}
     for lane, (value, operand) in calls.items():

@@ -18,7 +18,7 @@ Bytes = np.ndarray[Any, Any]
 
 @dataclass
 class Loaded:
-    """A box that the TMA has loaded: its first and end addresses, and its swizzle."""
+    """A box that the TMA has loaded: its start and end addresses, and its swizzle."""
 
     start: int
     stop: int
@@ -58,7 +58,7 @@ class Window:
         self.loaded = [*left, Loaded(start, stop, swizzle)]
 
     def other_swizzle(self, start: int, stop: int, swizzle: int) -> Loaded | None:
-        """Return a box at these addresses loaded with another swizzle, or None."""
+        """Return a loaded box in this range that has another swizzle, or None."""
         for each in self.loaded:
             if each.start < stop and start < each.stop and each.swizzle != swizzle:
                 return each
@@ -66,7 +66,7 @@ class Window:
 
 
 def window_of(block: Block, tile: Any) -> Window:
-    """Return the window of shared memory that an array is in."""
+    """Return the window of shared memory that an array is in; add it if it is new."""
     root = tile._data
     while isinstance(root.base, np.ndarray):
         root = root.base

@@ -1,5 +1,6 @@
-"""A stand-in for Numba where Numba is not installed: what a kernel's file imports.
+"""A stand-in for Numba where Numba is not installed.
 
-`weft.simulator.install` puts it in Numba's place. It compiles nothing. Importing it
-does not require NumPy; only arrays do.
+It provides the names that a kernel's file imports, and compiles nothing.
+`weft.simulator.install` makes imports of Numba find it. Importing it does not require
+NumPy; only arrays do.
 """

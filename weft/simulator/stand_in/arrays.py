@@ -1,4 +1,4 @@
-"""Device arrays of the stand-in: NumPy arrays that the host accesses only by copies."""
+"""Device arrays of the stand-in, which wrap NumPy arrays."""
 
 import contextlib
 from collections.abc import Callable, Iterator

@@ -100,7 +100,7 @@ class Complex(Number):
 
 
 class Boolean(Type):
-    """The type of True and False, no number type to Numba: it has no bit width."""
+    """The type of True and False, which Numba does not count as a number type."""
 
     def _converted(self, value: Any) -> bool:
         return bool(value)
@@ -187,10 +187,10 @@ def is_signature(value: Any) -> bool:
 
 
 def signature_types(signature: Any) -> tuple[tuple[Any, ...], Any]:
-    """Return the types of a signature's arguments, and that of its result, or None.
+    """Return the types of a signature's arguments, and that of its result or None.
 
-    Raises TypeError if `signature` is not one, and for a string also what evaluating
-    the string raises.
+    Raises TypeError if `signature` is not a signature. Evaluating a string may also
+    raise other errors.
     """
     if isinstance(signature, str):
         signature = eval(signature, {"__builtins__": {}}, {**TYPES, "Array": Array})

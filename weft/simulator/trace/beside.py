@@ -1,7 +1,7 @@
-"""Record the operations alongside the threads of a traced launch: see `Beside`.
+"""Record the operations that run alongside a launch's threads; see `Beside`.
 
 An operation of the TMA or of wgmma is a separate thread in the trace. It is ordered
-after what the thread that started it knew then. Its accesses are recorded when it
+after all that its starting thread knew when it began. Its accesses are recorded when it
 begins, again after each barrier of the block, and when it is done, so an access in
 between collides with one of these. A wait orders the waiting thread after them.
 
@@ -27,7 +27,7 @@ from weft.simulator.translation.notes import OPERATION
 
 @dataclass
 class _Begun:
-    """An operation of `starter`: what that thread knew, and where the call is.
+    """An operation begun by `starter`: what that thread knew, and where the call is.
 
     state: changes whenever the operation could know more. rows: the length of the log
     after its last access. parts: its accesses, as long as no thread has waited for it.
@@ -45,18 +45,18 @@ _FIRST = 1 << 40  # the number of the first operation: larger than those of all 
 
 
 class TracedBeside(Beside):
-    """The operations alongside the threads, in the log of a `TracedRun`."""
+    """Records the operations alongside the threads, in the log of a `TracedRun`."""
 
     def __init__(self, run: Any) -> None:
         self._run = run
         self._begun: dict[int, _Begun] = {}
-        self._open: dict[int, None] = {}  # those with parts, in order
+        self._open: dict[int, None] = {}  # operations with parts, in order
         self._registers: dict[int, Any] = {}  # by the id of a `Held`
         # when a warp last executed an instruction as one
         self._met: dict[Thread, int] = {}
         self._next = _FIRST
         self._fence: Any = None
-        # how many products change registers, by their thread and address
+        # how many products change registers, by the registers' thread and address
         self._changing: Counter[tuple[int, int]] = Counter()
 
     @property
@@ -94,7 +94,7 @@ class TracedBeside(Beside):
         self._run.log.turn(self._clocks.of[self._run.current].index)
 
     def _go_on(self, one: int, part: tuple[Any, Spans, int]) -> None:
-        """Record the access `part` of an operation at the present time."""
+        """Record the access `part` of an operation as one that happens now."""
         begun = self._begun[one]
         view = self._clocks.apart(begun.starter, one, begun.known)
         self._run.log.turn(view.index)

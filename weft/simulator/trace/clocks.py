@@ -21,7 +21,7 @@ from weft.simulator.running.threads import Thread
 
 @dataclass(frozen=True)
 class Known:
-    """A thread's knowledge of others through atomics: part of a vector clock.
+    """A thread's knowledge from atomics and mbarriers: part of a vector clock.
 
     `blocks[b] = e`: everything block b did before its barrier e. `threads[t] = row`:
     everything thread t (numbered over the whole grid) did before that row.
@@ -72,9 +72,9 @@ class View:
     `epoch` counts the barriers its block has passed, `grid` those of the whole grid;
     `lanes[k]` is the row before which everything that lane k did is known. `thread` is
     the thread's rank in the block, `number` that in the whole grid. `known` is what it
-    knows from atomic operations; `pending` is what it will know once it has passed a
-    fence. `memory` is the block whose shared memory it accesses, in its cluster, or -1
-    for its own.
+    knows from atomic operations or mbarriers; `pending` is what it will know once it
+    has passed a fence. `memory` is the block whose shared memory it accesses, in its
+    cluster, or -1 for its own.
     """
 
     thread: int
@@ -91,7 +91,7 @@ class View:
     memory: int = -1
 
     def sees(self, row: int, other: "View") -> bool:
-        """Return whether `row`, recorded under `other`, happens before the present."""
+        """Return whether `row`, recorded under `other`, happens before this view."""
         if other.number == self.number or other.grid < self.grid:
             return True
         if other.block == self.block:
@@ -111,9 +111,9 @@ Cell = tuple[str, int | None, int]  # space, block (None if global), address
 
 
 class Clocks:
-    """The knowledge of each thread now, in `of`, and over time, in `views`.
+    """What each thread knows of the others: now, in `of`, and over time, in `views`.
 
-    A row is the number of accesses recorded so far.
+    In the methods, `row` is the number of accesses recorded so far.
     """
 
     def __init__(self) -> None:
@@ -174,10 +174,10 @@ class Clocks:
             self._add(View(*who, *now, lanes, known, pending), thread)
 
     def fence(self, thread: Thread, wide: bool, row: int) -> View | None:
-        """Let `thread` rely on messages it received, and its next atomics pass on more.
+        """Record a fence of `thread`, which may now rely on the messages it received.
 
-        Those atomics pass on what the thread knows now: to its block, or to all blocks
-        if the fence is `wide`. Returns the thread's new view, or None if it has learned
+        Its later atomics pass on what it knows now: to its block, or to all blocks if
+        the fence is `wide`. Returns the thread's new view, or None if it has learned
         nothing.
         """
         view, new = self.of[thread], None
@@ -193,7 +193,7 @@ class Clocks:
         return new
 
     def release(self, thread: Thread, row: int) -> Known:
-        """Return what `thread` passes on at an mbarrier: all that it knows."""
+        """Return all that `thread` knows now, for it to pass on to other threads."""
         view = self.of[thread]
         first = view.number - view.lane
         lanes = {first + lane: at for lane, at in enumerate(view.lanes or ())}
@@ -201,7 +201,7 @@ class Clocks:
         return mine.with_(Known({}, lanes)).with_(view.known or NOTHING)
 
     def told(self, arrivals: Iterable[tuple[View, int]]) -> Known:
-        """Return what threads pass on together. arrivals: each one's view and row."""
+        """Return all that several threads know. arrivals: the view and row of each."""
         blocks: dict[int, int] = {}
         threads: dict[int, int] = {}
         before: list[Known] = []

@@ -1,4 +1,4 @@
-"""Find collisions with operations alongside the threads: registers, missing fences.
+"""Find conflicts of threads with operations that run alongside them.
 
 PTX ISA, "wgmma.wait_group": registers of a product must not be accessed before it is
 done. "Async proxy": what ordinary stores have written is visible to the TMA and wgmma
@@ -38,8 +38,8 @@ class InUse:
 class Unseen:
     """An operation's read, at row `read`, of a thread's unfenced store, at row `write`.
 
-    `late` is the row of a later fence of that thread, after which the operation is not
-    ordered, or None.
+    `late` is the row of the storing thread's next fence, which comes too late for the
+    read, or None if there is none.
     """
 
     write: int
@@ -70,7 +70,7 @@ def in_use(trace: Trace) -> InUse | None:
 
 
 def _touching(trace: Trace, rows: Columns, held: Held) -> Columns:
-    """Return those of `rows` that access registers as their product forbids."""
+    """Return those of `rows` that access registers in a way the product forbids."""
     start = trace.address[rows]
     meets = (start < held.start + held.nbytes) & (held.start < start + trace.size[rows])
     if not held.change:

@@ -58,7 +58,7 @@ def distinct(*keys: Columns) -> tuple[Columns, ...]:
 def pack(*keys: Columns) -> tuple[Columns | None, int]:
     """Pack each row of `keys` into an integer; the integers sort as the rows do.
 
-    Returns the integers, None if they need more than 63 bits, and the number of bits.
+    Returns the integers (None if they need over 63 bits) and the number of bits.
     """
     if not len(keys[0]):
         return keys[0], 0
@@ -91,7 +91,7 @@ def starts(*keys: Columns) -> Columns:
 
 
 def dense(values: Columns) -> Columns:
-    """Replace each of `values` by its rank, from 0, among the distinct ones."""
+    """Return the rank of each of `values`, from 0, among the distinct values."""
     found: Columns = np.unique(values, return_inverse=True)[1].reshape(-1)
     return found
 
@@ -105,7 +105,7 @@ def unit(*values: Columns) -> int:
 
 
 def spread(first: Columns, stop: Columns) -> tuple[Columns, Columns]:
-    """Return the integers from `first` up to `stop` of each row, and each one's row."""
+    """Return each row's integers from `first` to `stop` - 1, and the row of each."""
     length = stop - first
     if (length == 1).all():
         return first, np.arange(len(first))

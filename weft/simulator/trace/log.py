@@ -16,7 +16,7 @@ from weft.simulator.translation.notes import OPERATION
 
 FIELDS = 4  # per access: place and operation, array, two indices
 WIDE = 4  # flag in the operation: the access has its own size
-MOST_SITES = 1 << 16  # the numbers of places are below this: see `TracedRun.site`
+MOST_SITES = 1 << 16  # the numbers of places are below this: see `WatchedRun.site`
 _PACK = 1 << 18  # integers in the log after which they are packed
 _SPACES = {"global": GLOBAL, "shared": SHARED, "local": LOCAL, "constant": GLOBAL}
 

@@ -169,7 +169,7 @@ class NotedRun(WatchedRun):
         self._add(block, self._numbers[key] + 1, self.current.iteration or 0)
 
     def _add(self, block: NotedBlock, number: int, entry: int) -> None:
-        """Add `entry` to the current thread's list `number`, unknown to the kernel."""
+        """Append `entry` to the current thread's list `number`, made if necessary."""
         lists = block.lists
         while len(lists) <= number:
             lists.append(None)
@@ -287,7 +287,10 @@ def _appends(lists: Lists | None) -> Iterable[Any]:
 
 
 def complete(block: NotedBlock, lists: int) -> None:
-    """Give a block entries for this many `lists`, even for late and unused ones."""
+    """Extend a block's notes to this many `lists`, and replace empty lists by None.
+
+    A list has length 0 at the barriers and meetings before it was added.
+    """
     block.lists = block.lists + [None] * (lists - len(block.lists))
     for k, each in enumerate(block.lists):
         if each is not None and not any(each):
@@ -302,7 +305,10 @@ def complete(block: NotedBlock, lists: int) -> None:
 
 
 def kinds_of(special: Special | None) -> tuple[frozenset[str], frozenset[str]]:
-    """Return an operation's kinds, and those a spot has if all its operations do."""
+    """Return an operation's kinds, in two sets.
+
+    A spot has the kinds in the second set only if all its operations have them.
+    """
     if special is None:
         return frozenset(), frozenset()
     own = special.kinds & {"cas"}

@@ -17,8 +17,8 @@ class Grouped:
     Columns with one entry per access, in order of instruction and thread: its row in
     the trace, its instruction as it was given, how many times its warp had executed
     that instruction before, and the number of its request. Requests are numbered from
-    0, instruction by instruction, warp by warp, time by time; `requests` is how many
-    there are.
+    0, ordered by instruction, then by warp, then by time; `requests` is how many there
+    are.
     """
 
     rows: Columns

@@ -2,7 +2,7 @@
 
 A plain read that no fence and no barrier orders may return any value that the element
 has held. For a thread that has not touched the element yet, the initial value is one of
-them. Nothing may depend on it: see `kernels.reruns`.
+them. The result must not depend on which value it is: see `kernels.reruns`.
 """
 
 from collections.abc import Callable, Iterable

@@ -39,7 +39,7 @@ Interval = dict[Spot, Source]  # what was touched between two barriers
 class Suspect(NamedTuple):
     """Bytes from `start` to `stop` of a space that may be part of a hazard.
 
-    block: whose shared memory, None for the other spaces.
+    block: the block whose shared memory it is; None for the other spaces.
     """
 
     space: int
@@ -49,7 +49,7 @@ class Suspect(NamedTuple):
 
 
 def suspects(notes: Notes) -> list[Suspect]:
-    """Return the memory that may race, or be read before it is written.
+    """Return the memory that may have races, or be read before it is written.
 
     An empty list proves that neither can happen.
     """
@@ -61,7 +61,10 @@ def suspects(notes: Notes) -> list[Suspect]:
 
 
 def swapped(notes: Notes, memories: list["Memory"]) -> list[Suspect]:
-    """Return memory that compare-and-swaps touch, to tell whether reads are guesses."""
+    """Return the memory that compare-and-swaps touch.
+
+    The sanitizer needs these accesses to see which reads only guess a swap's old value.
+    """
     found: list[Suspect] = []
     for memory in memories:
         swaps = [spot for spot in memory.spots if "cas" in spot.kinds]
@@ -324,7 +327,10 @@ def first_write(
     thread: int,
     missing: set[int],
 ) -> dict[int, int]:
-    """Return how many `reads` a thread did before it first wrote each of `missing`."""
+    """Return how many reads a thread had made when it first wrote each of `missing`.
+
+    reads: the number of the list of these reads. Elements never written are left out.
+    """
     lists, counts = block.lists[spot.list], block.lists[spot.counts[reads]]
     if lists is None or counts is None:
         return {}
@@ -377,10 +383,10 @@ def within(
 def by_warps(
     memory: Memory, block: Block, at: int, interval: Interval, written: set[int]
 ) -> set[int]:
-    """Return the suspicious elements if lanes that met know each other's past.
+    """Return the elements that stay suspicious although some lanes have met.
 
-    If lanes have met in overlapping groups, this cannot be told: all that the block
-    touched stays suspicious.
+    Lanes that have met know each other's earlier accesses. If their groups overlap, all
+    that the block touched stays suspicious.
     """
     companies: dict[tuple[int, ...], list[Meeting]] = {}
     for meeting in block.meetings:
@@ -450,7 +456,7 @@ def company(
 
 
 def of_shared(memory: Memory) -> Iterator[Suspect]:
-    """Yield the suspects in shared memory. Equal consecutive blocks count once."""
+    """Yield suspects in shared memory. Equal consecutive blocks are analysed once."""
     lists = {spot.list for spot in memory.spots}
     lists = lists.union(*(spot.counts.values() for spot in memory.spots))
     last: object = None
@@ -591,7 +597,7 @@ def of_thread(memory: Memory, block: Block, thread: int) -> set[int]:
 
 
 def of_shared_list(memory: Memory, number: int) -> set[int]:
-    """Return the elements that are read first, for spots that share list `number`."""
+    """Return the elements read before they are written, by the shared list `number`."""
     found: set[int] = set()
     last: Numbers = []
     for block in memory.notes.blocks:

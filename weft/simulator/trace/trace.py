@@ -20,10 +20,11 @@ Index = tuple[int, ...]
 
 @dataclass
 class Copied:
-    """A bulk copy: the mbarrier that counts its bytes, and its completed phases then.
+    """A bulk copy, as it was when it began.
 
-    announced: whether bytes had been announced there. arrived: the row before which the
-    copy arrived; None if it never has.
+    bar: the mbarrier that counts its bytes. phase: how many phases of this mbarrier
+    were complete. announced: whether bytes had been announced there. arrived: the row
+    before which the copy arrived; None if it never has.
     """
 
     bar: str
@@ -34,7 +35,10 @@ class Copied:
 
 @dataclass
 class Apart:
-    """An operation alongside the threads: its call, and the number of its starter."""
+    """An operation alongside the threads.
+
+    thread: the number of the thread that started it.
+    """
 
     call: str
     thread: int
@@ -179,7 +183,7 @@ class Trace:
 
     @cached_property
     def iteration(self) -> Columns:
-        """For each access, a number that sorts as iterations do; 0 where in step."""
+        """For each access, the rank of its iteration; 0 where lanes are in step."""
         found = np.zeros(len(self), np.int64)
         rank = {at: k for k, at in enumerate(sorted(set(self.iterations.values())), 1)}
         rows = [row for row in self.iterations if row < len(self)]

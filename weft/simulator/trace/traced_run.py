@@ -199,7 +199,7 @@ class TracedRun(WatchedRun):
 
 
 class CalledRun(TracedRun):
-    """A launch run again, to learn which calls led to the accesses `wanted`, by row.
+    """A launch run again to learn which calls led to the accesses at rows `wanted`.
 
     `calls` has for each row the places of the access and of the calls. The run ends
     with `Enough` when it has all of them.
@@ -227,8 +227,8 @@ class ValuedRun(TracedRun):
     wanted: row → the address of the element to look at. `values` has two values of the
     element for each row: when the access was recorded, which is after a store but
     before any other operation, and after the access; None if that is unknown.
-    `meetings` are the barriers passed: the row before which, the threads as (block,
-    thread), and the place. The run ends with `Enough` after the last row.
+    `meetings` are the barriers passed: the number of rows before each, its threads as
+    (block, thread), and its place. The run ends with `Enough` after the last row.
     """
 
     def __init__(self, wanted: dict[int, int], *args: Any, **options: Any) -> None:

@@ -26,7 +26,7 @@ class Watched(Array):
     _unit: int
 
     def attach(self, run: Any, number: int, base: int) -> None:
-        """Report accesses to `run`. base: the trace's address of NumPy's address 0."""
+        """Report accesses to `run`. base: the trace's address minus the host's."""
         self._run, self._id, self._base = run, number, base
         self._fields: dict[str, Array] = {}
         run.attached(self)
@@ -115,5 +115,5 @@ class Watched(Array):
 
 
 def load(x: Any, index: Any, site: int) -> Any:
-    """Load `x[i]` in a kernel where no shorter form is possible."""
+    """Load `x[index]` for a kernel whose code does not note this load itself."""
     return x._load(index, site) if isinstance(x, Watched) else x[index]

@@ -177,7 +177,7 @@ class WatchedRun(Run):
     # Places, by number
 
     def site(self, frame: FrameType) -> int:
-        """Return the number of the learner's instruction in progress, above `frame`.
+        """Return the number of the learner's instruction in progress, from `frame` up.
 
         The number is shifted by OPERATION. Places that a translation has numbered count
         up from 0, the others down from the last number.

@@ -1,1 +1,1 @@
-"""Translation of a learner's kernel to the Python that runs: plain numbers, memory."""
+"""Translation of a learner's kernel into Python on plain numbers and memory."""

@@ -33,7 +33,7 @@ class Accesses(Values):
         return node
 
     def array(self, node: ast.expr, of: Arr) -> tuple[ast.expr, str]:
-        """Return an expression for an array, and the name its aliases have, or ''."""
+        """Return an expression for an array, and its name if it has aliases, or ''."""
         if isinstance(node, ast.Name) and node.id not in self._bare:
             self.made.aliases[node.id] = of.ndim
             return node, node.id
@@ -71,7 +71,7 @@ class Accesses(Values):
         return syntax.either(note, element, where=node)
 
     def _loaded(self, node: ast.Subscript, flops: int) -> ast.expr:
-        """Translate a load, or a view of a part, to a call."""
+        """Translate a load that needs a call, or the selection of part of an array."""
         self.by_calls = True
         node.value, node.slice = self.several([node.value, node.slice])
         made: ast.expr = node
@@ -97,7 +97,7 @@ class Accesses(Values):
         self.made.accesses[position_of(node)] = Access(name, shown, verb)
 
     def _index(self, made: ast.expr, written: ast.expr) -> "Index":
-        """Prepare an index for several uses: an expression, to be evaluated once."""
+        """Prepare an index for several uses, so that it is evaluated only once."""
         natural = is_natural(written)
         if isinstance(made, ast.Constant) and isinstance(made.value, int):
             return Index(made, made, made.value, natural)
@@ -145,13 +145,13 @@ class Accesses(Values):
         return self._in_iteration(spot, node, made) if apart else made
 
     def _within(self, node: ast.expr, note: ast.expr) -> ast.expr:
-        """Note the iteration of an access before the access."""
+        """Return `note`, preceded by a call that notes the access's iteration."""
         assert self.around is not None
         within = syntax.call(WITHIN, [self.around.iteration(node)], node)
         return syntax.either(within, note, where=node)
 
     def _in_iteration(self, spot: Spotted, node: ast.expr, note: ast.expr) -> ast.expr:
-        """Note the iteration of an access, once for adjacent statements."""
+        """Return `note`, with the iteration noted once for adjacent statements."""
         together = self.together
         if self._lifting and together is not None:
             if together.number < 0:

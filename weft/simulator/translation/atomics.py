@@ -57,7 +57,7 @@ class Atomics(Accesses):
         return self.by_numbers and known
 
     def _changed_at_once(self, node: ast.Call, name: str, known: bool) -> ast.expr:
-        """Read an element, and store the result of the operation to it."""
+        """Translate an atomic operation to a load, arithmetic and a store."""
         x, index, value = node.args
         of, given = kind(x), kind(value)
         assert isinstance(of, Arr)

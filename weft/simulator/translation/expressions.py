@@ -219,7 +219,7 @@ class Expressions(Atomics):
         return node
 
     def _kept(self, node: ast.Call) -> ast.expr:
-        """Translate a shared array, which the first thread of a block makes for all."""
+        """Translate `shared.array`: a block's first thread makes the array for all."""
         self._shared += 1
 
         def shared() -> ast.expr:

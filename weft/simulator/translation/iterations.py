@@ -20,10 +20,10 @@ from weft.simulator.inference.kinds import Conversion, Named
 from weft.simulator.translation import syntax
 
 ITERATION = "__iteration__"  # the caller's iteration
-COUNTER = "__iteration_of_{}__"  # that of a loop with this number
-COUNTERS = ITERATION.rstrip("_")  # how the names of all these variables begin
+COUNTER = "__iteration_of_{}__"  # the iteration of the loop with this number
+COUNTERS = ITERATION.rstrip("_")  # the prefix of all these names
 WITHIN = "__within__"  # called with the iteration of the next access
-DURING = "__during__"  # called with that of all following accesses; None after them
+DURING = "__during__"  # called with the iteration of all accesses until it gets None
 _BITS = 32  # bits for the iterations of one loop
 _SAME = frozenset(["blockDim", "gridDim", "blockIdx"])  # equal in all lanes of a warp
 _OF_ARRAYS = frozenset(["shape", "size", "ndim"])
@@ -37,7 +37,10 @@ class Around:
     """
 
     def __init__(self, name: str, outer: "Around | None", node: ast.AST) -> None:
-        """Prepare. name: the variable for the iteration. node: a statement inside."""
+        """Prepare both statements.
+
+        name: the variable for the iteration. node: has their source position.
+        """
         self._name, self._outer = name, outer
         self.begins, self.each = nothing(node), nothing(node)
         self._used = name == ITERATION
@@ -72,7 +75,7 @@ class Together:
 
 
 def inner(around: Around | None, number: int, node: ast.AST) -> ast.expr:
-    """Return an expression for iteration or call `number` within that of `around`."""
+    """Return an expression for iteration or call `number` in `around`'s iteration."""
     own = syntax.constant(number, node)
     if around is None:
         return own

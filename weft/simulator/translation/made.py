@@ -83,7 +83,7 @@ class Body:
 
     @property
     def last_access(self) -> Spotted:
-        """The last spot that touches memory, rather than a list that goes with one."""
+        """The last spot that touches memory, not one for counts or iterations."""
         found = (spot for spot in reversed(self.spots) if spot is not None)
         return next(spot for spot in found if spot.operation >= 0)
 
@@ -103,7 +103,7 @@ class Body:
         return value if type(value) in (bool, int, float) else None
 
     def local(self, name: str) -> bool:
-        """Return whether the function assigns a name."""
+        """Return whether `name` is an argument, or is assigned in the function."""
         return name in self._local
 
 

@@ -37,8 +37,8 @@ class Noting(Enum):
 class Spotted:
     """A place that touches memory, or computes: see `trace.notes.Spot`.
 
-    `array` is the name of the array, '' if it has none. `counts` maps the lists of
-    reads whose lengths are noted with a store to the lists for these lengths. `kinds`
+    `array` is the name of the array, '' if it has none. `counts`, for a store, has the
+    lists of reads whose lengths it notes, each with the list for these lengths. `kinds`
     are those of an atomic operation. `iterations` is the number of the list with the
     iterations in which it is executed, -1 if lanes are in step.
     """

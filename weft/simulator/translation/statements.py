@@ -154,8 +154,8 @@ class Statements(Expressions):
     def _lengths(self, spot: Spotted, name: str, node: ast.stmt) -> list[ast.stmt]:
         """Return statements that note with a store how often the array has been read.
 
-        The thread may later read from the array what it now stores to memory that held
-        nothing.
+        This distinguishes reads before the store from reads after it, in memory that
+        held nothing before the launch.
         """
         made: list[ast.stmt] = []
         for read in self.reads.get(name, []):
@@ -409,7 +409,7 @@ class Statements(Expressions):
     def _store_elsewhere(
         self, target: Any, value: ast.expr, given: Kind, node: ast.stmt
     ) -> None:
-        """Store to a slice, a record or its field."""
+        """Translate a store to a slice, a record or its field."""
         self.by_calls = True
         before, mark = [value], len(self.out)
         for name in ("value", "slice"):
@@ -573,7 +573,7 @@ def names_of(definition: ast.FunctionDef) -> tuple[set[str], set[str]]:
 
 
 def _own_arrays(definition: ast.FunctionDef) -> set[str]:
-    """Return the names that are assigned only once, a shared or local array."""
+    """Return the names whose only assignment is a new shared or local array."""
     given: dict[str, bool] = {}
     stored = [
         n.id

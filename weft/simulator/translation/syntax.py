@@ -1,4 +1,4 @@
-"""Makers of syntax-tree nodes, each at the position of the node it replaces."""
+"""Functions that make syntax-tree nodes at the source position of another node."""
 
 import ast
 from collections.abc import Iterable

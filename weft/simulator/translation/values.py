@@ -41,9 +41,9 @@ class Values:
         self.reads: dict[str, list[int]] = {}  # by array: the lists that note its reads
         self._bare: frozenset[str] = frozenset()  # arrays without aliases
         self.around: Around | None = None if function.is_kernel else Around.call()
-        # Whether all lanes that reach a place are there for the same k-th time.
+        # Whether the lanes at a place have all been there the same number of times.
         self.in_step = function.is_kernel
-        self.together: Together | None = None  # with the current statement
+        self.together: Together | None = None  # of the current statement
         self.by_calls = False  # whether something touches memory in a call
 
     @property
@@ -109,7 +109,7 @@ class Values:
 
     @contextmanager
     def sometimes(self) -> Iterator[None]:
-        """Within a `with` block, translate code that some lanes may skip."""
+        """Treat code translated in a `with` block as code that some lanes may skip."""
         before = self.in_step
         self.in_step = before and self.around is None
         try:
@@ -270,7 +270,7 @@ class Values:
         )
 
     def _cast(self, node: ast.AST, made: ast.expr, given: Number | None) -> ast.expr:
-        """Convert a result whose type loops widen; see `inference.settled`."""
+        """Convert a result whose type loops widen; see `settled` in `inference`."""
         cast = getattr(node, "cast", None)
         if cast is None or cast is given:
             return made
