@@ -9,6 +9,7 @@ from weft import check
 from weft.intrinsics.boxes import swizzled
 from weft.intrinsics.operands import Descriptor, described, spans
 from weft.intrinsics.tensor_cores import BFLOAT16
+from weft.kernels import hazards
 from weft.sanitizer import refuse
 from weft.simulator import Fault
 from weft.simulator.launch import record
@@ -343,3 +344,33 @@ def test_a_read_that_is_too_early_comes_before_the_mbarrier_that_it_confuses():
     assert "the copy into it may not have arrived" in " ".join(str(early).split())
     swapped = ("map_b, 64 * k, 0", "map_b, 0, 64 * k")
     assert verdict(swapped).kind == "wrong-value"
+
+
+TOLD = """
+def kernel(x, out, flag):
+    t, block = cuda.threadIdx.x, cuda.blockIdx.x
+    if block == 0:
+        x[t] = t
+        cuda.threadfence()  # the writer's
+        named_barrier(1, 64)
+        if t == 0:
+            cuda.atomic.add(flag, 0, 1)
+    else:
+        if t == 0:
+            while cuda.atomic.add(flag, 0, 0) == 0:
+                pass
+            cuda.threadfence()  # the reader's
+        named_barrier(1, 64)
+        out[t] = x[63 - t]
+"""
+
+
+@pytest.mark.parametrize("missing", ["", "writer", "reader"])
+def test_a_named_barrier_may_come_between_a_fence_and_an_atomic(missing):
+    fence = f"cuda.threadfence()  # the {missing}'s"
+    source = TOLD.replace(fence, "pass") if missing else TOLD
+    x, out = (np.zeros(64, np.int32) for _ in range(2))
+    trace, _ = record(compiled(source), (2, 64), (x, out, np.zeros(1, np.int32)))
+    assert np.array_equal(out, np.arange(64)[::-1])
+    hazard = hazards.find(trace)
+    assert (hazard is None) == (not missing)

@@ -73,8 +73,8 @@ class View:
     `lanes[k]` is the row before which everything that lane k did is known. `thread` is
     the thread's rank in the block, `number` that in the whole grid. `known` is what it
     knows from atomic operations or mbarriers; `pending` is what it will know once it
-    has passed a fence. `memory` is the block whose shared memory it accesses, in its
-    cluster, or -1 for its own.
+    has passed a fence. `memory` is the other block whose shared memory it accesses, or
+    -1 for none.
     """
 
     thread: int
@@ -124,7 +124,7 @@ class Clocks:
         self._told = False  # whether any thread has received a message
 
     def begin(self, thread: Thread) -> View:
-        """Return the first view of `thread`, which knows nothing of other threads."""
+        """Give `thread` a first view, without knowledge of others, and return it."""
         block = thread.block.number
         number = block * len(thread.block.threads) + thread.number
         rank, index = thread.number, len(self.views)
@@ -216,10 +216,15 @@ class Clocks:
         return Known(blocks, threads).with_(joined(before) or NOTHING)
 
     def agree(self, threads: list[Thread], row: int) -> None:
-        """Let each of `threads` know all that any of them knows."""
+        """Let each of `threads` know all that any of them knows, and pass it on."""
         known = self.told((self.of[thread], row) for thread in threads)
+        pending = None
+        if self._told:
+            pending = merged(p for t in threads if (p := self.of[t].pending))
+        if self._fenced:
+            self._share_fences(threads)
         for thread in threads:
-            self._renew(thread, known=known)
+            self._renew(thread, known=known, pending=pending)
 
     def apart(self, thread: Thread, number: int, known: Known) -> View:
         """Return a view for an operation that `thread` started and that runs alongside.
