@@ -65,7 +65,11 @@ def _import_first() -> str:
 
 
 def _choose() -> bool:
-    """Decide where kernels run; return True for a GPU, False for the simulator."""
+    """Decide where kernels run; return True for a GPU, False for the simulator.
+
+    Without a usable GPU, switches Numba to the simulator. Raises ImportError if it is
+    too late for that.
+    """
     if device.find().usable:
         return True
     numba = sys.modules.get("numba")

@@ -147,7 +147,7 @@ def simulators_jit(options: Collection[str]) -> Callable[..., Any]:
 
 
 def names_of_the_host() -> dict[str, Any]:
-    """Return the host functions of `numba.cuda` that the simulator lacks, by name."""
+    """Return members of `numba.cuda` that the simulator lacks, by name."""
     numba: Any = import_module("numba")
     cuda: Any = import_module("numba.cuda")
     errors = import_module("numba.cuda.simulator.cudadrv.error")

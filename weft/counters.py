@@ -115,7 +115,7 @@ def _beside(trace: Trace) -> Columns:
 
 
 def rows_of(trace: Trace, line: Line) -> Columns:
-    """Return the rows of the accesses that are summed up in a `Line`."""
+    """Return the rows of `trace` whose accesses `line` sums up."""
     space = SHARED if line.shared else GLOBAL
     name = np.array([array == line.array for array in trace.arrays])
     site = np.array([place == line.place for place in trace.places])

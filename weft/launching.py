@@ -45,7 +45,8 @@ def prepare(kernel: Any, cluster: int = 1, early: bool = False) -> Launch:
     capability 9.0). The kernel calls `griddep_wait` before it accesses global memory
     that earlier kernels have written or read.
 
-    Raises LearnerError unless the kernel has exactly one signature, and it fits.
+    Raises LearnerError unless the kernel has exactly one signature and, on a GPU, takes
+    only contiguous arrays and numbers.
     """
     types = signature_of(kernel)
     if meaning.simulating():

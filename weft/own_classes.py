@@ -40,9 +40,10 @@ def can_be_written(kind: Any) -> bool:
 
 @cache
 def acts_as_a_value(kind: type) -> bool:
-    """Return whether Numba takes instances of a class for plain values.
+    """Return whether Numba treats instances of a class as plain values.
 
-    These are enums, named tuples, exceptions, and kinds of numbers and strings.
+    It does so for enums, named tuples, exceptions, and subclasses of Python's numbers
+    and strings.
     """
     values = (int, float, complex, str, bytes)
     return can_be_written(kind) or issubclass(kind, values)

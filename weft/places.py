@@ -40,7 +40,7 @@ def unravel(rank: int, size: tuple[int, int, int]) -> tuple[int, ...]:
 
 
 def named(index: tuple[int, ...] | None) -> str:
-    """Format the index of a thread or block.
+    """Format the index of a thread or block, or return '?' for None.
 
     >>> named((3,)), named((3, 7))
     ('3', '(3, 7)')

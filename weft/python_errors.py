@@ -132,7 +132,7 @@ def _not_callable(text: str) -> str:
 
 
 def precedence(test: ast.expr) -> str:
-    """Explain how Python reads a condition like `a < b & c < d`; '' for any other.
+    """Return how Python reads a condition like `a < b & c < d`, or '' for any other.
 
     >>> precedence(ast.parse("i < n & j < m", mode="eval").body).partition(",")[0]
     '`&` binds more tightly than a comparison: Python evaluates `n & j` first'

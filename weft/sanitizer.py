@@ -43,7 +43,7 @@ class Access:
 class Race:
     """Two unordered accesses to the same bytes of `array`, in simulated order.
 
-    `within` is the smallest group that has both threads: 'warp', 'block' or 'grid', or
+    `within` is the smallest group with both threads: 'warp', 'block' or 'grid', or
     'cluster' for shared memory of one of two blocks. A `lost_update` is a race of two
     read-modify-writes. A race is `unfenced` if only one fence is missing: by the second
     thread, between `told`, the atomic operation that orders that thread after the
@@ -380,7 +380,7 @@ def guessed(trace: Trace) -> frozenset[Place]:
 def _unordered(
     trace: Trace, rows: Columns, guesses: frozenset[int]
 ) -> list[tuple[int, int]]:
-    """Return a list of the first pair of a group's rows that nothing orders, if any.
+    """Return a list with the first unordered pair of a group's rows, or [].
 
     rows: in simulated order. If that pair is of one warp, in shared memory, the list
     also has the first pair of different warps, if any.

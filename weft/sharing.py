@@ -225,7 +225,7 @@ def _verdict(given: dict[str, Any]) -> Verdict:
 
 
 def _trace(checked: Checked) -> dict[str, Any] | None:
-    """Return a trace of the launch at which a check failed, or else at the first size.
+    """Return a trace of the launch that failed, or else of one at the first size.
 
     Returns None if the check is not of a kernel, or the launch does not complete.
     """

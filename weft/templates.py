@@ -42,8 +42,9 @@ def specialise(
 
     kernel: made by `@cuda.jit`. unroll: the variables of loops over `range` to unroll,
     in the kernel and in the device functions that it calls, which are inlined.
-    max_registers, launch_bounds, signature: as for `cuda.jit`. Raises ValueError for a
-    constant that is not a global name of any of the functions.
+    max_registers, launch_bounds, signature: as for `cuda.jit`. Raises ValueError if
+    `kernel` is not a kernel, a constant is not a global name of any of the functions,
+    or the limits of a loop to unroll are not constants.
     """
     function = meaning.python_function(kernel)
     if function is None:

@@ -206,7 +206,7 @@ class WallStopwatch:
 class GraphStopwatch:
     """Times the launches of a CUDA graph: the mean of many, one after another.
 
-    For kernels so short that their launch would take most of the time between two
+    It suits kernels so short that their launch would take most of the time between two
     events: a graph queues the next launch while one is running. The cache is in the
     state that the previous call left. A function must launch on PyTorch's current
     stream; for Numba's kernels that is `weft.bench.stream()`. Raises LearnerError if
@@ -271,7 +271,7 @@ class GraphStopwatch:
 class BurstStopwatch(GraphStopwatch):
     """Times a few launches of a CUDA graph after a pause.
 
-    For kernels that draw so much power that a GPU lowers its clock after a few
+    It suits kernels that draw so much power that a GPU lowers its clock after a few
     milliseconds, such as a matrix product on tensor cores. Each repetition waits for
     PAUSES times as long as it works, then replays the graph, first untimed, then timed.
 

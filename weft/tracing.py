@@ -36,7 +36,7 @@ def trace(kernel: Any) -> "Tracer":
 
 
 class Tracer:
-    """A kernel to be traced, before its launch configuration: `trace(kernel)`."""
+    """A kernel to trace, without a launch configuration yet: `trace(kernel)`."""
 
     def __init__(self, kernel: Any) -> None:
         self._kernel = kernel

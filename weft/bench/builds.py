@@ -17,7 +17,7 @@ UNITS = {  # how results describe a build's numbers, in the order of its fields
 
 
 class Build(NamedTuple):
-    """The resources of a kernel as last compiled, for some number of threads per block.
+    """A kernel's resources as last compiled, for a given number of threads per block.
 
     registers, local: registers and bytes of local memory per thread; shared: bytes of
     shared memory per block, without the launch's dynamic memory; blocks: how many
@@ -78,7 +78,10 @@ def build_of(kernel: Any, threads: int, capability: tuple[int, int]) -> Build:
 
 
 def rows_of(case: str, builds: Mapping[str, Build]) -> list[dict[str, Any]]:
-    """Return a row per number of a build, with a case such as `"<case>, registers"`."""
+    """Return one row for each number of each build.
+
+    The case of a row is, for example, `"<case>, registers"`.
+    """
     return [
         {"case": f"{case}, {what}", "name": name, "value": value, "unit": unit}
         for name, build in builds.items()

@@ -221,7 +221,8 @@ NEAR = 1.1  # a factor; a closer guess counts as right
 def held_against(table: Table, guesses: Guesses, lab: str | None) -> Table:
     """Return `table` with unguessed rows hidden, and remarks on the guesses added.
 
-    Only a learner's tables hide rows: those of solutions show everything.
+    Only a learner's tables hide rows and have their guesses recorded. Those of
+    solutions show everything.
     """
     open_names = [name for name, value in guesses.items() if value is None]
     if not board.counts(lab):

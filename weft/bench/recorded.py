@@ -98,7 +98,7 @@ def _table(data: Mapping[str, Any], asked: Comparison, names: list[str]) -> Tabl
 
 
 def _machine(data: Mapping[str, Any]) -> str:
-    """Describe the GPU of `data`: an NVIDIA H200 (driver 580.159.03, 2026-11-20)."""
+    """Describe the GPU of `data`, with its driver and the date of the measurements."""
     machine = data.get("device", {})
     when = [f"driver {machine['driver']}"] if machine.get("driver") else []
     when += [str(data["date"])] if data.get("date") else []

@@ -10,10 +10,10 @@ from weft.errors import LearnerError
 
 
 class Measurements:
-    """The rows of a table as first measured, and further measurements on request.
+    """Further measurements of a table's rows, made on request.
 
-    It keeps the timed functions alive, with the arrays that they use. If the candidates
-    come from a function, only that function is kept, and called again.
+    This object keeps the timed functions alive, with the arrays that they use. If the
+    candidates come from a function, only that function is kept, and called again.
     """
 
     def __init__(self, lab: str | None, host: bool, again: Callable[[], Rows]) -> None:
@@ -92,9 +92,9 @@ class Table:
 
         at_least, at_most: bounds on the row's speed as a multiple of that of the row
         `times` (by default the baseline) in the table `of` (by default this one). law:
-        the factor that follows from counted bytes or operations; within: how far the
-        reference GPU was from `law` at most, as a fraction. ceiling: the fraction of
-        the ceiling that the row reaches. If `of` is another table with the same unit of
+        the factor that follows from counted bytes or operations; within: how far from
+        `law` the reference GPU may be, as a fraction. ceiling: the fraction of the
+        ceiling that the row reaches. If `of` is another table with the same unit of
         work, speeds are rates, otherwise calls per second.
 
         Whether a claim holds, and what happens if it does not, depends on the machine:

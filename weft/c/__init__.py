@@ -5,8 +5,9 @@
 
 keeps the cell as `swap` and saves it as `swap.c`. `check(swap, ...)` compiles it with
 the address sanitizer and the undefined-behaviour sanitizer, inside a program that calls
-the function (`driver`), runs that in a separate process (`running`), and explains what
-the sanitizers (`reports`), the compiler (`words`) or make (`makefile`) report.
+the function (`driver`), runs this program in a separate process (`running`), and
+explains what the sanitizers (`reports`), the compiler (`words`) or make (`makefile`)
+report.
 
 Importing this package registers the magics `%%c` and `%%makefile`.
 """

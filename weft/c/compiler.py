@@ -55,7 +55,7 @@ def find() -> str | None:
 
 @cache
 def strict(program: str) -> tuple[str, ...]:
-    """Return the options that turn ERRORS into errors, if this compiler knows them."""
+    """Return the `-Werror=` option for each of ERRORS that this compiler knows."""
     options = [f"-Werror={name}" for name in ERRORS]
     run = subprocess.run(
         [program, *FLAGS, *options, "-fsyntax-only", "-x", "c", os.devnull],

@@ -134,7 +134,7 @@ def _make(folder: Path, command: str) -> tuple[int, str]:
 
 
 def _stopped(source: Source, said: str, step: Step) -> Verdict:
-    """Return the verdict on an error of make: which line, and what it means."""
+    """Return the verdict on an error of make, with its line and an explanation."""
     found = re.search(r"Makefile:(\d+): (?:\*\*\* )?(.*)", said)
     places: list[Note] = [(source.place(int(found[1])), "")] if found else []
     last = said.strip().splitlines()[-1:] or ["nothing"]

@@ -1,4 +1,4 @@
-"""Parse the sanitizers' reports: what happened, on which line, in whose memory."""
+"""Parse the sanitizers' reports: what happened, on which line, in which memory."""
 
 import re
 from dataclasses import dataclass
@@ -75,7 +75,7 @@ def stacks(source: Source, said: str) -> Stacks:
 
 @dataclass(frozen=True)
 class Report:
-    """What a sanitizer reports about one access, and which lines it names."""
+    """A sanitizer's report, with the learner's lines in its stacks."""
 
     source: Source
     said: str

@@ -108,7 +108,7 @@ def run(exercise: CExercise, source: Source) -> Facts:
 def compiled(
     exercise: CExercise, source: Source, folder: Path, names: list[str], case: Case
 ) -> list[compiler.Complaint]:
-    """Build `program` in `folder`; return the warnings. Raises `Failed` if it fails."""
+    """Build `program` in `folder`; return the warnings. Raises `Failed` on an error."""
     (folder / source.file).write_text(source.text)
     fine, said = compiler.diagnose(folder, source.file)
     found = compiler.complaints(said)
@@ -157,7 +157,7 @@ def judged(
 
 
 def _writing(source: Source, prototype: str) -> list[Note]:
-    """Return the lines that produce a result: by `return`, or through a pointer.
+    """Return up to four lines that produce a result, by `return` or through a pointer.
 
     If there are lines that assign to a pointer parameter itself, which has no effect
     outside the function, returns only those.

@@ -17,9 +17,9 @@ SUFFIXES = {"c": ".c", "makefile": ".mk"}
 class Source:
     """A cell of C, or a Makefile, saved as a file.
 
-    `text` is the whole cell; the magic on its first line is replaced by a comment or
-    nothing, so that a compiler numbers lines as the learner's editor does. `language`
-    is "c" or "makefile", `file` the name of the file, such as `swap.c`.
+    `text` is the whole cell, with an empty line where the magic was, so that a compiler
+    numbers lines as the learner's editor does. `language` is "c" or "makefile", `file`
+    the name of the file, such as `swap.c`.
     """
 
     name: str

@@ -330,7 +330,7 @@ class Model(TorchDispatchMode):  # type: ignore[no-untyped-call]
     def _reserve(self, name: str, made: list[torch.Tensor]) -> None:
         """Note memory that an operator has only reserved.
 
-        The memory is set to zero, so a step that reads it ends in the same way in every
+        The memory is set to zero, so a step that reads it has the same result in every
         run.
         """
         if name in RESERVE:
@@ -385,7 +385,7 @@ class Model(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self._heard = len(self.waits)
 
     def end(self) -> None:
-        """End a capture, and undo what its operators did, because a GPU has run none.
+        """End a capture; undo what its operators did, as a GPU would not have run them.
 
         Raises RuntimeError if no capture is in progress.
         """

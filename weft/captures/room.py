@@ -37,8 +37,8 @@ class CaptureExercise(Exercise):
     and its result as `replay(*batch)`, with every batch.
 
     captured: true; marks an exercise of this kind.
-    made: `(device)` → a step and the tensors that it trains, always the same ones. The
-        step is called as `step(*batch)` and returns the loss.
+    made: `(device)` → a step and the tensors that it trains, with the same values in
+        every call. The step is called as `step(*batch)` and returns the loss.
     inputs: `(rng, *size)` → arrays whose first axis is that of the batches.
     """
 
@@ -151,7 +151,7 @@ class Run:
                 yield
 
     def _line(self) -> Place | None:
-        """Return the learner's line that is running."""
+        """Return the learner's line that is running, or None."""
         frame: FrameType | None = sys._getframe(1)
         code = self.function.__code__
         while frame is not None:

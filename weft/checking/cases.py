@@ -73,9 +73,9 @@ def widened(value: Any) -> Any:
 def unseen_size(sizes: Sequence[Any], number: int) -> Any:
     """Choose, by `number`, a size between the given ones.
 
-    The size keeps what the given ones have in common: a divisor, or being powers of
-    two. If no other size fits, it is one of the given ones. Returns None unless all are
-    integers.
+    On each axis the size is a power of two if all the given ones are, and otherwise a
+    multiple of their greatest common divisor. If no new size fits, it is one of the
+    given ones. Returns None unless all are integers.
     """
     rows = [as_tuple(s) for s in sizes]
     if not all(isinstance(part, int) and part >= 0 for row in rows for part in row):

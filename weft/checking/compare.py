@@ -13,8 +13,8 @@ Array = np.ndarray[Any, Any]
 def close(got: Array, wanted: Array, tolerance: float) -> Array:
     """Return a mask of the elements that agree within a tolerance.
 
-    An element may be off by `tolerance` times the sum of its own size and the output's
-    RMS.
+    A float or complex number may be off by `tolerance` times the sum of its magnitude
+    and the output's RMS. Other values must be equal.
     """
     if got.dtype.kind not in "fc":
         return np.asarray(got == wanted)
@@ -51,10 +51,10 @@ def agrees(got: Array, wanted: Array, tolerance: float) -> bool:
 
 
 def doubtful(got: Array, wanted: Array, tolerance: float) -> Array:
-    """Return a mask of the elements that agree only because others are larger.
+    """Return a mask of the elements that are far off relative to their own magnitude.
 
-    Relative to their own size they are far off: by more than rounding explains, unless
-    they are the small difference of large numbers.
+    If `close` accepts them, it is because other elements are larger. Rounding explains
+    such an error only in a small difference of large numbers.
     """
     if got.dtype.kind not in "fc":
         return np.zeros(got.shape, bool)
@@ -65,7 +65,7 @@ def doubtful(got: Array, wanted: Array, tolerance: float) -> Array:
 
 
 def at_first(wrong: Array, got: Array, wanted: Array, hint: str) -> Difference:
-    """Return a `SMALL` difference at the first element of the mask `wrong`."""
+    """Return a `SMALL` difference at the first element for which `wrong` is true."""
     first = tuple(int(i) for i in np.argwhere(wrong)[0])
     count = int(np.count_nonzero(wrong))
     at = first, got[first], wanted[first], count, got.size

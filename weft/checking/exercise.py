@@ -30,8 +30,8 @@ class Exercise:
 
     written_by_learner: the subject of the verdict. spec: a NumPy function of the inputs
     that returns the output, or a tuple of outputs. inputs: `(rng, *size)` → the inputs.
-    sizes: each an integer or a tuple; counters use the last. tolerance: the relative
-    error allowed, against the spec in double precision. limits: see
+    sizes: each an integer or a tuple; costs are counted at the last. tolerance: the
+    relative error allowed, against the spec in double precision. limits: see
     `weft.checking.limits`. unseen: whether to run an unlisted size too, with data
     derived from the learner's source. because: `(*inputs, *outputs)` → the cause of
     these wrong outputs, "" if it is unknown; or a tuple of that and the name of the

@@ -1,4 +1,4 @@
-"""The limits an exercise can set: one table, so that a mistyped one is an error.
+"""The limits an exercise can set, in one table, so that a mistyped name is an error.
 
 In `check(..., limits={"sectors": 4})` each key is a row of `limits.toml`, and belongs
 to one kind of exercise. To add a limit, add its row, and check it in that kind's

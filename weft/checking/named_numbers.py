@@ -6,7 +6,10 @@ from typing import Any
 
 
 def compared(names: Sequence[str], got: Any, wanted: Sequence[int]) -> str:
-    """Describe the first wrong number, or what to return; "" if all are right."""
+    """Describe the first wrong number, or the form that the result should have.
+
+    Returns "" if all numbers are right.
+    """
     if not are_numbers(got, len(names)):
         return f"Return {len(names)} numbers: ({', '.join(names)})."
     for name, mine, right in zip(names, got, wanted, strict=True):

@@ -125,7 +125,8 @@ def size_of(wanted: Sequence[Any]) -> float:
 def close(got: Block, wanted: Block, tolerance: float) -> list[bool]:
     """Return, for each part, whether it agrees within a tolerance.
 
-    A part may be off by `tolerance` times the sum of its own size and the RMS of all.
+    A float or complex number may be off by `tolerance` times the sum of its magnitude
+    and the RMS of all parts. Other parts must be equal.
     """
     pairs = list(zip(got.parts, wanted.parts, strict=True))
     if got.kind not in "fc" or wanted.kind == "U":
@@ -233,10 +234,10 @@ def _tail(got: Block, _: Block, right: list[bool], tolerance: float) -> Looks:
 
 
 def one_by_one(got: Block, wanted: Block, tolerance: float) -> Difference | None:
-    """Return the first difference, or None; judge each number by its own size alone.
+    """Return the first difference, or None; compare each number separately.
 
-    For values of different kinds, where a small one counts even beside a large one. A
-    number that should be 0 is not judged.
+    This suits values of different kinds, where a small one matters even beside a large
+    one. A number that should be 0 is not compared.
     """
     for number, (a, b) in enumerate(zip(got.parts, wanted.parts, strict=True)):
         mine, aim = replace(got, parts=(a,)), replace(wanted, parts=(b,))

@@ -1,4 +1,4 @@
-"""Limit the output of code that is checked: its first lines, and a count of the rest.
+"""Limit the output of checked code to its first lines and a count of the rest.
 
 A kernel prints once per thread, and a check launches it several times.
 """

@@ -112,8 +112,9 @@ def make(room: Room, thing: Any, asked: Mapping[str, Any]) -> Any:
 def settled(judge: Callable[[], Verdict]) -> Verdict:
     """Return the verdict that `judge` returns, or raises as `Failed`.
 
-    All launches of a check share one limit. A pass is recorded on the progress board.
-    With WEFT_STRICT=1 in the environment, a failure raises CheckFailed.
+    All launches of a check share one limit on loop iterations. A pass is recorded on
+    the progress board. With WEFT_STRICT=1 in the environment, a failure raises
+    CheckFailed.
     """
     try:
         with effort.of_one_check():

@@ -18,7 +18,7 @@ from weft.starters import STUB, source, source_function
 
 
 def unreadable(kernel: Any) -> list[str]:
-    """Return which of a kernel and the functions it calls have no source, by name."""
+    """Return the names of functions without source, among a kernel and its callees."""
     called = [(getattr(kernel, "__name__", "the kernel"), kernel)]
     seen: dict[Any, str] = {}
     while called:

@@ -1,4 +1,4 @@
-"""Comparing values: arrays, tensors as arrays, and trees of values leaf by leaf.
+"""Comparing arrays, and converting tensors and trees of them to arrays.
 
 A tree is a tuple, a list or a dict whose parts are values or trees: what a function of
 layouts returns, `((2, (2, 2)), 1)`, or gradients by name.
@@ -55,7 +55,8 @@ def judge_on_gpu(
 def relative_error(got: Array, wanted: Array) -> float:
     """Compute ‖got − wanted‖ / ‖wanted‖ over the elements that should be finite.
 
-    Returns 0 for types other than floats and complex numbers.
+    Returns 0 for types other than floats and complex numbers, and ‖got − wanted‖ if
+    ‖wanted‖ is 0.
     """
     if got.dtype.kind not in "fc":
         return 0.0
@@ -73,9 +74,9 @@ def is_tensor(value: Any) -> bool:
 
 
 def as_array(value: Any) -> Any:
-    """Convert a tensor to a NumPy array on the host, bfloat16 to float32.
+    """Convert a tensor to a NumPy array on the host, 8- and 16-bit floats as float32.
 
-    Trees keep their form, and other values are unchanged.
+    Trees are converted leaf by leaf, and other values are returned unchanged.
     """
     if isinstance(value, dict):
         return {key: as_array(part) for key, part in value.items()}

@@ -55,7 +55,7 @@ class Failed(Exception):
 
 @contextmanager
 def right_before(size: str) -> Iterator[None]:
-    """Add `size`, which was right, to a wrong-value verdict from the `with` block."""
+    """Note in a wrong-value verdict from the `with` block that `size` was right."""
     try:
         yield
     except Failed as failed:
@@ -142,7 +142,7 @@ class Verdict:
 
     @property
     def explanation(self) -> str:
-        """All that follows the message: the premise, and why."""
+        """The text after the message: `premise` and `why`."""
         return f"{self.premise} {self.why}".strip()
 
     @property
@@ -163,13 +163,13 @@ class Verdict:
 
     @property
     def where(self) -> tuple[str, str, str]:
-        """What to read next: the part of the book, a title in it, its address."""
+        """What to read next: (part of the book, title, address), or ("", "", "")."""
         part, title, address = self.in_book
         return part, title, links.book(address) if address else ""
 
     @property
     def in_book(self) -> tuple[str, str, str]:
-        """What to read next, with the address within the book: `bugs/race.html`."""
+        """Like `where`, but the address is relative to the book: `bugs/race.html`."""
         if self.page:
             return "Bugs", PAGES[self.page], f"bugs/{self.page}.html"
         if section := self._section():
@@ -340,8 +340,8 @@ def html_of(verdict: Verdict) -> str:
 def _short_html(verdict: Verdict) -> str:
     """Return a `TO_DO` verdict as brief HTML, because a lab begins with many of them.
 
-    The `Execution` is beside the title, and one paragraph, as wide as the notebook, has
-    the rest.
+    The `Execution` is beside the title, and the message and the explanation share one
+    paragraph, as wide as the notebook.
     """
     judged = verdict.judged.html() if verdict.judged else ""
     style = "display:flex;flex-wrap:wrap;align-items:center;column-gap:1.5em"
@@ -366,7 +366,7 @@ def _title(verdict: Verdict) -> str:
 
 
 def _printed(verdict: Verdict) -> str:
-    """Return what the learner's code printed, as HTML, or '' if it was nothing."""
+    """Return what the learner's code printed, as HTML, or '' if it printed nothing."""
     if not verdict.printed:
         return ""
     return (

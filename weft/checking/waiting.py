@@ -11,7 +11,7 @@ RESTART = common("restart")["why"]
 
 
 def wait_for(done: Any, name: str, what: str, when: str, *, ended_in: str) -> None:
-    """Wait for an event of a GPU; raise `Failed` after LONGEST seconds.
+    """Wait for a GPU event; raise `Failed` after LONGEST seconds.
 
     done: an event of Numba or PyTorch. what: what is running, such as "The kernel".
     ended_in: where the same code ended before, such as "the simulator".

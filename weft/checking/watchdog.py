@@ -1,9 +1,9 @@
-"""Stop a plain Python function that waits for ever, with a timer.
+"""Use a timer to stop a plain Python function that waits for ever.
 
 `step_limit` counts lines, but a function that sleeps runs none. So a timer signal
 checks every second how much CPU time the thread has used: almost none for many seconds
-in a row means that it is waiting. A slow machine, or one that was asleep, changes
-nothing.
+in a row means that it is waiting. A slow machine, or one that was asleep, causes
+no false alarm.
 
 A timer cannot end a single call of C code that never returns to Python, such as
 `sum(range(10**12))`, nor a function that catches every exception and goes on. There is
@@ -56,7 +56,7 @@ def watchdog(
 
 
 def available() -> bool:
-    """Return whether the timer signal exists here and no other code uses it."""
+    """Return whether this thread can use the timer signal and no other code does."""
     return (
         hasattr(signal, "setitimer")
         and threading.current_thread() is threading.main_thread()

@@ -106,7 +106,7 @@ class Worker:
         return self._next(PATIENCE)
 
     def end(self) -> None:
-        """End the process: ask it first, then kill it."""
+        """End the process: close its input, then kill it if it is still running."""
         if self.owner != os.getpid():
             return  # a fork; the process is its parent's
         with contextlib.suppress(OSError):
@@ -201,9 +201,10 @@ def compile_kernel(kernel: Any, args: tuple[Any, ...]) -> Outcome:
 
 
 def without(reason: str) -> Outcome:
-    """Return the outcome for a kernel that was not compiled, for this reason.
+    """Return the outcome for a kernel that was not compiled, with the `reason`.
 
-    It is `unverified` if the last process lost could compile, else `skipped`.
+    The reason is in `unverified` if the last process that was lost could compile,
+    otherwise in `skipped`.
     """
     return Outcome(unverified=reason) if _lost else Outcome(skipped=reason)
 

@@ -32,7 +32,8 @@ class Unpackable(Exception):
 def pack(kernel: Any, args: tuple[Any, ...]) -> Parcel:
     """Pack `kernel` and the types of `args`. Raises `Unpackable` if that is impossible.
 
-    The first of the parcel's functions is the kernel, the others are those it calls.
+    The first of the parcel's functions is the kernel, and the others are those that it
+    calls.
     """
     fn = kernel if isinstance(kernel, FunctionType) else meaning.python_function(kernel)
     if fn is None:
@@ -163,7 +164,7 @@ class Packer:
 
 
 def is_own(kind: type) -> bool:
-    """Return whether a class is from none of `builtins`, NumPy, Numba and `weft`."""
+    """Return whether a class comes from outside `builtins`, NumPy, Numba and `weft`."""
     return not numerical(kind.__module__) and kind.__module__ != "builtins"
 
 

@@ -31,7 +31,7 @@ _OPERATORS = dict(
 
 
 def explain(error: str, message: str) -> Said:
-    """Explain one of Numba's errors: what happened, and why a kernel cannot do it."""
+    """Return two texts on one of Numba's errors: what happened, and why."""
     head, middle, rest = message.partition("\nThere are ")
     if fits := words.matching(head):  # the rest is about Numba's internals
         return _worded(*fits)

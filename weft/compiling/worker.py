@@ -1,8 +1,8 @@
 """The process that compiles: Numba without its simulator, one job after another.
 
 Started as a script by `weft.compiling`. Jobs arrive on its standard input, answers go
-to its standard output. Each is pickled and follows its length. The process ends when
-its input does.
+to its standard output. Each message is a pickle, preceded by its length. The process
+ends when its input does.
 """
 
 import dis
@@ -90,7 +90,11 @@ class Compiler:
         self.capabilities = self._choose()
 
     def _choose(self) -> list[tuple[int, int]]:
-        """Return the oldest and the newest compute capability that NVVM supports."""
+        """Return the oldest and the newest capability that NVVM supports.
+
+        Only those in OLDEST and NEWEST are tried. A capability that is both is
+        listed once.
+        """
 
         def nothing(x):  # type: ignore[no-untyped-def]
             x[0] = 1
@@ -154,7 +158,7 @@ class Compiler:
         return made
 
     def _told(self) -> tuple[int, int] | None:
-        """Return the capability to an intrinsic, and record that it has asked."""
+        """Return the target capability; record that an intrinsic has asked for it."""
         self._depends = True
         found: tuple[int, int] | None = self._target()
         return found
@@ -301,10 +305,10 @@ class Compiler:
 
 
 def where(error: BaseException, files: set[str]) -> tuple[str, int] | None:
-    """Return the file, one of the learner's `files`, and the line of Numba's `error`.
+    """Return the learner's file and line that Numba's `error` is about, or None.
 
-    Returns None if they are unknown. If the message does not name them, looks for them
-    in Numba's objects, in the frames of the traceback.
+    Looks for one of the learner's `files` in the message, then in Numba's objects in
+    the frames of the traceback, then in the cause or context of `error`.
     """
     for file in files:
         said = re.search(rf"{re.escape(file)} \((\d+)\)", str(error))
@@ -380,7 +384,7 @@ def local_lines(ptx: str, files: set[str]) -> set[tuple[str, int]]:
 def bytes_of(space: str, ptx: str) -> int:
     """Return a thread's bytes of local memory, or a kernel's bytes of constant memory.
 
-    Registers that ptxas spills later add to local memory.
+    Registers that ptxas spills are not included.
     """
     pieces = re.findall(
         rf"^\s*(?:\.\w+\s+)*\{space}\b[^;=]*?\.[a-z](\d+)\s+[\w$]+\[(\d+)\]", ptx, re.M

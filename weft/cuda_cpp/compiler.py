@@ -50,7 +50,10 @@ def call(folder: Path, *arguments: str) -> tuple[bool, str]:
 
 
 def compiled(source: Source, prototype: str, folder: Path) -> list[str]:
-    """Compile the cell alone in `folder`; return facts. Raises `Failed` if it fails."""
+    """Compile the cell alone in `folder`; return the compiler's warnings as facts.
+
+    Raises `Failed` if the cell does not compile or lacks the kernel.
+    """
     (folder / source.file).write_text(source.text)
     (folder / PRELUDE).write_text(Path(__file__).with_name(PRELUDE).read_text("utf-8"))
     flags = ("-include", PRELUDE, "-S", "-o", os.devnull, "-x", "c++", source.file)

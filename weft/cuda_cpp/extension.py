@@ -24,7 +24,7 @@ _complaint = re.compile(
 
 
 def possible() -> bool:
-    """Return whether there is a GPU, and everything needed to compile an extension."""
+    """Return whether this machine has a GPU and the tools to compile an extension."""
     return device.find().usable and not tools.absent(NEEDED)
 
 
@@ -112,7 +112,7 @@ def _strided(value: Any) -> Any:
 
 
 def _on_gpu(value: Any) -> Any:
-    """Return an array as a tensor on the GPU with the same strides."""
+    """Return an array as a GPU tensor with the same strides, other values unchanged."""
     import torch
 
     if not isinstance(value, np.ndarray):

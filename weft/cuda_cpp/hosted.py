@@ -173,8 +173,9 @@ class Call:
     inputs: arrays, whose strides are the tensors', and numbers. devices: the device of
     each input, -1 for host memory. case: the case with the right results; None for
     inputs that must be refused. refused: the row of `hosted.toml` for a function that
-    accepts them. of: the name of the input that is special. dry: whether only the
-    launch is judged, so that arrays have a size, but no data, and no thread runs.
+    accepts them. of: the name of the input that sets this call apart, or a description
+    of inputs that do not fit. dry: whether only the launch is judged, so that arrays
+    have a size, but no data, and no thread runs.
     """
 
     when: str
@@ -320,7 +321,7 @@ def result_of(ran: programs.Ran, call: Call) -> Result:
 
 @dataclass(frozen=True)
 class Called:
-    """A call of the function that has been made and is to be checked."""
+    """A call of the function after its run, ready to be checked."""
 
     exercise: CudaCppExercise
     source: Source
@@ -404,7 +405,7 @@ class Called:
         return self.failed(row, self.launch_lines, **told)
 
     def _outside(self) -> Verdict | None:
-        """Return the verdict on a thread that accessed memory outside its arrays."""
+        """Return the verdict on an error in a thread of the last launch, or None."""
         if not self.launches:
             return None
         last = self.launches[-1]
@@ -520,8 +521,8 @@ def judged(
 def judge_full_size(exercise: CudaCppExercise, made: Callable[[Call], Called]) -> None:
     """Judge the launch at the exercise's `full` size. Raises `Failed` if it is wrong.
 
-    Its threads run only if there are fewer of them than elements, because each may then
-    take several. made: a function that makes a call.
+    Its threads run only if they are fewer than the elements, because each thread may
+    then compute several. made: a function that makes a call.
     """
     case = exercise.case(exercise.full)
     devices = (0,) * len(case.inputs)

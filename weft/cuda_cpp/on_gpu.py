@@ -26,7 +26,7 @@ _complaint = re.compile(
 
 
 def _core() -> Any:
-    """Return NVIDIA's `cuda.core`, which older versions have in another module."""
+    """Return NVIDIA's `cuda.core`, or its older form `cuda.core.experimental`."""
     import cuda.core as core
 
     if not hasattr(core, "Program"):

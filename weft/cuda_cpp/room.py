@@ -27,7 +27,7 @@ class CudaCpp:
         return "prototype" in asked
 
     def stages(self, exercise: CudaCppExercise) -> Iterator[Facts]:
-        """Compile, run on the CPU, compile with NVRTC, run at full size on a GPU."""
+        """Judge on the CPU, with NVRTC and on a GPU; yield each stage's facts."""
         source = exercise.written_by_learner
         if not isinstance(source, Source):
             name = str(getattr(source, "__name__", type(source).__name__))
@@ -59,7 +59,7 @@ ROOM = CudaCpp()
 
 
 def without_compiler(name: str, facts: list[str]) -> Verdict:
-    """Return the verdict where there is no C++ compiler. facts: those known so far."""
+    """Return the verdict on a machine without a C++ compiler, with the facts so far."""
     verdict = words.verdict(name, "no-compiler", install=compiler.install())
     message = (
         "There is no C++ compiler on this machine, so the kernel has not been run."

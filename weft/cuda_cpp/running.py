@@ -1,4 +1,4 @@
-"""A launch of a learner's kernel on the CPU: the program around it, and its results."""
+"""A learner's kernel launched on the CPU: the program that runs it, and its results."""
 
 import re
 import struct
@@ -85,7 +85,7 @@ def names_of(prototype: str) -> list[str]:
 
 
 def program(file: str, prototype: str, arguments: Sequence[Any]) -> str:
-    """Return the text of a program that runs the kernel in `file` on such arguments."""
+    """Return C++ code that runs the kernel in `file` on values like `arguments`."""
     names, lines = names_of(prototype), []
     for name, value in zip(names, arguments, strict=True):
         kind = driver.TYPES[value.dtype.str[1:]]

@@ -1,6 +1,6 @@
 """Compute how many blocks of a kernel fit on an SM, and what limits the number.
 
-The figure `occupancy` computes the same in JavaScript. Tests compare both with NVIDIA's
+The figure `occupancy` does the same in JavaScript. Tests compare both with NVIDIA's
 own rules, and with what the driver of an H200 reports for kernels that it has compiled
 (`verification.resident`).
 

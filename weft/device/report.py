@@ -104,7 +104,7 @@ def examine(
     versions: Mapping[str, str] | None = None,
     which: tools.Which = shutil.which,
 ) -> Report:
-    """Return a report on this machine. The keyword arguments replace parts of it."""
+    """Return a report on this machine, parts of which the keyword arguments replace."""
     gpu = gpu or find()
     found = {p: installed.of(p) for p in PACKAGES} if versions is None else versions
     items = [
@@ -160,7 +160,7 @@ def _compilers(gpu: Device, pieces: toolkit.Toolkit) -> Item:
 def permits(capability: tuple[int, int]) -> tuple[list[str], list[str]]:
     """Return (what a compute capability permits, what it does not).
 
-    According to NVIDIA's CUDA C++ Programming Guide, "Compute Capabilities", and the
+    The sources are NVIDIA's CUDA C++ Programming Guide, "Compute Capabilities", and the
     support statements of Triton and CUTLASS. The whole list is on the book's page on
     GPU support.
     """

@@ -69,7 +69,7 @@ def _locate(piece: str, environ: Mapping[str, str]) -> Path | None:
             found = sorted(
                 f for f in folder.glob(_files[piece]) if "builtins" not in f.name
             )
-        except OSError:  # a folder that must not be read
+        except OSError:  # a folder that cannot be read
             continue
         if found:
             return found[0]

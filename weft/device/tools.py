@@ -98,7 +98,7 @@ class Missing:
 
 
 def of_lab(lab: str, on_gpu: bool) -> list[str]:
-    """Return the tools listed in a lab's lesson.toml, on a GPU with its `gpu_tools`."""
+    """Return the `tools` in a lab's lesson.toml, plus its `gpu_tools` on a GPU."""
     text = (chapters.folder() / lab / "lesson.toml").read_text(encoding="utf-8")
     lesson = tomllib.loads(text)
     return [*lesson.get("tools", ()), *(lesson.get("gpu_tools", ()) if on_gpu else ())]

@@ -55,7 +55,10 @@ def compare_arrays(
 
 
 def held(value: Any) -> Array:
-    """Return `value` as an array; its dtype is object if NumPy cannot hold `value`."""
+    """Return `value` as an array.
+
+    The dtype is object if `value` is a ctypes number, or NumPy cannot hold it.
+    """
     try:
         place = isinstance(value, ctypes._SimpleCData)  # NumPy would read its contents
         return np.asarray(None if place else value)
@@ -68,7 +71,7 @@ def another_kind(
 ) -> Verdict | None:
     """Return a verdict if `got` is of the wrong kind, otherwise None.
 
-    That is a string for a number, or a finite float for an integer.
+    The wrong kinds are a string for a number and a finite float for an integer.
     """
     if aim.dtype.kind in "biuf" and found.dtype.kind in "SU":
         return a_string(exercise, call, got)
@@ -79,10 +82,10 @@ def another_kind(
 
 
 def one_by_one(found: Array, aim: Array, tolerance: float) -> Difference | None:
-    """Return the first difference, or None, judging each number by its own size.
+    """Return the first difference, or None, with a tolerance relative to each number.
 
     This suits values of different kinds, where a small one counts even beside a large
-    one.
+    one. Numbers that should be 0 are skipped.
     """
     for index in np.flatnonzero(aim):
         wrong = difference(found[index, None], aim[index, None], tolerance)

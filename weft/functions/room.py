@@ -23,7 +23,7 @@ class Functions:
         return True
 
     def stages(self, exercise: FunctionExercise) -> Iterator[Facts]:
-        """Call the function on every case, and compare what it returns."""
+        """Judge the function on every case; yield the facts."""
         yield judged(exercise, cases(exercise), Launching(exercise.name))
 
 

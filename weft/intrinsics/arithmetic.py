@@ -1,7 +1,8 @@
 """Arithmetic for which Numba has no function, and pairs of 16-bit numbers in an int32.
 
-In a pair, the number with the lower address is in the lower half. PTX ISA,
-"ex2.approx.ftz.f32", "mul.wide", "cvt", "prmt" and "max.bf16x2".
+In a pair, the number with the lower address is in the lower half.
+
+Source: PTX ISA, "ex2.approx.ftz.f32", "mul.wide", "cvt", "prmt" and "max.bf16x2".
 """
 
 from typing import Any
@@ -112,7 +113,7 @@ def bf16_max(a: Any, b: Any) -> Any:
     gives="float32",
 )
 def exp2(x: Any) -> Any:
-    """Compute 2 to the power of a float32, to about 22 bits; 0 if below 2 ** -126."""
+    """Compute 2 ** x to about 22 bits, with 0 for results below 2 ** -126."""
     result = np.exp2(np.float32(x))
     return np.float32(0) if result < np.float32(2**-126) else result
 

@@ -1,8 +1,10 @@
 """Tensor maps: where a matrix is, and the layout of a box of it in shared memory.
 
-CUDA Driver API, `cuTensorMapEncodeTiled`; PTX ISA, "Tensors", "Swizzling Modes". In the
-simulator, a tensor map is 128 bytes as well, and so can be passed, copied and stored in
-an array. The bytes contain a number by which this module finds the map.
+In the simulator, a tensor map is 128 bytes, as on a GPU, and so can be passed, copied
+and stored in an array. The bytes contain a number by which this module finds the map.
+
+Source: CUDA Driver API, `cuTensorMapEncodeTiled`; PTX ISA, "Tensors", "Swizzling
+Modes".
 """
 
 import itertools

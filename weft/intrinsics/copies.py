@@ -140,7 +140,7 @@ def copy4_async(mine: Copies, tile: Any, i: Any, x: Any, j: Any, inside: Any) ->
     needs=AMPERE,
 )
 def commit_group(mine: Copies) -> None:
-    """Make a group of the copies that this thread has started."""
+    """Group the copies that this thread has started since its last group."""
     mine.commit()
 
 

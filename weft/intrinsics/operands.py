@@ -29,9 +29,9 @@ LINE = 128  # bytes of a row with the largest swizzle
 class Descriptor:
     """A matrix descriptor, whose numbers are in bytes.
 
-    leading: the distance between the parts of a row. stride: the distance between
-    groups of eight rows. For an operand with rows along k, leading is the distance
-    between blocks of columns, and stride that between groups of eight k.
+    leading: without a swizzle, the distance between the 16-byte parts of a row. stride:
+    the distance between groups of eight rows. If the rows are along k, leading is the
+    distance between blocks of columns, and stride that between groups of eight k.
     """
 
     start: int
@@ -60,7 +60,7 @@ class Descriptor:
     def columns(self, count: int, depth: int = 16) -> Array:
         """Return the (count, depth) addresses of 2-byte numbers, with rows along k.
 
-        Each row of `swizzle` bytes holds one k of as many columns as fit.
+        Each row of `swizzle` bytes holds, for one k, as many columns as fit.
         """
         column, k = np.arange(count)[:, None], np.arange(depth)
         each = self.swizzle // 2

@@ -204,7 +204,7 @@ class Mma:
         return mma
 
     def _check(self, gpu: Lowering, c: Any, a: Any, b: Any) -> None:
-        """Raise TypingError unless the arguments can be fragments."""
+        """Raise TypingError unless the GPU and the arguments suit the instruction."""
         types = gpu.types
         needs = _needs(self)
         capability = gpu.capability()

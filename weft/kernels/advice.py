@@ -410,14 +410,17 @@ def statements(function: FunctionType | None) -> list[tuple[ast.stmt, Inside]]:
 
 
 def lines(function: FunctionType | None, notes: dict[int, str]) -> list[Note]:
-    """Return the lines of a function given in `notes`, in order, each with its note."""
+    """Return the lines that `notes` lists for a function, in order, with the notes."""
     if function is None:
         return []
     return [(at_line(function, line), note) for line, note in sorted(notes.items())]
 
 
 def never_reached(function: FunctionType | None, name: str) -> tuple[list[Note], str]:
-    """Return the stores to `name` with the ifs around them, and their `misreading`."""
+    """Return notes on the stores to `name`, and the `misreading` of ifs around them.
+
+    The notes include these ifs, and each earlier `return` inside an if.
+    """
     notes: dict[int, str] = {}
     inside: list[ast.If] = []
     for node, above in statements(function):
@@ -508,7 +511,10 @@ def show_uncalled(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
 
 
 def find_missing_writer(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
-    """Add which threads wrote the rest of a shared array that is read uninitialised."""
+    """Say how much of a shared array has been written, and on which lines.
+
+    Applies to a read of an element that no thread has written.
+    """
     function, done = trial.exercise.function(), facts.done
     if verdict.kind != "uninitialised" or done is None or not verdict.rows:
         return verdict
@@ -570,7 +576,8 @@ def awaited(trace: Trace, fault: Fault) -> str:
 def polled(trace: Trace, rows: Columns) -> int | None:
     """Return the row of a thread's last access if that polls an element, or None.
 
-    The same line then read the same address before, with no store in between.
+    It polls if it neither stores nor atomically adds 1, and the same line accessed the
+    same address the time before, with no store by the thread in between.
     """
     if not rows.size:
         return None

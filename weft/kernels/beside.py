@@ -15,7 +15,8 @@ words = Verdicts(__file__)
 def before_others(trace: Trace) -> Verdict | None:
     """Return the verdict on a mistake that makes later findings meaningless, or None.
 
-    There are two such mistakes: registers used too early, and a swizzle that differs.
+    There are two such mistakes: registers used too early, and an operand whose swizzle
+    differs from its descriptor's.
     """
     early = in_use(trace)
     if early is not None:

@@ -2,7 +2,8 @@
 
 The simulator runs Python, so it is more lenient about types than a compiler. Where
 NVRTC and NVVM are installed, the kernel is compiled for the oldest and the newest
-capability that they know. This also finds lines that compute in float64 needlessly.
+capability that they know. This stage also finds lines that compute in float64
+needlessly.
 """
 
 import linecache
@@ -335,7 +336,7 @@ def place_of(exercise: KernelExercise, at: tuple[str, int]) -> Place:
 
 
 def function_at(exercise: KernelExercise, filename: str, line: int) -> str:
-    """Return the name of the function with a line; the exercise's if none is found."""
+    """Return the name of the function that contains a line, or else the exercise's."""
     fn = exercise.function()
     if fn is not None and filename == fn.__code__.co_filename:
         after = line - fn.__code__.co_firstlineno

@@ -1,4 +1,4 @@
-"""The kernel once more, with other values for the constants that it names.
+"""Simulations of the kernel with other values for the constants that it names.
 
 The measurements compile a kernel with `TILE = 32`, where the exercise has 16. The
 kernel should be right with both. It is wrong if it contains 16 as a number, or a name
@@ -114,7 +114,7 @@ def run_with(
 
 @contextmanager
 def changed(function: FunctionType, constants: Constants) -> Iterator[None]:
-    """Change global names of a function, and of what it calls, in a `with` block."""
+    """Change global variables of a function and what it calls, in a `with` block."""
     old = [
         (scope, {name: scope[name] for name in constants.keys() & scope.keys()})
         for scope in scopes(function)
@@ -131,7 +131,7 @@ def changed(function: FunctionType, constants: Constants) -> Iterator[None]:
 def attempt(exercise: KernelExercise) -> tuple[Verdict | None, bool]:
     """Run the last size; return a verdict, or None, and whether the results are right.
 
-    Right results have a verdict if they cost too much.
+    A kernel whose results are right gets a verdict if it costs too much.
     """
     trial = configure(exercise, exercise.case(exercise.sizes[-1]))
     done = judged(trial)
@@ -293,8 +293,9 @@ def names_in(function: FunctionType, old: Constants) -> list[Number]:
 def numbers_in(function: FunctionType, old: Constants) -> list[Number]:
     """Return the numbers in the source of `function` that equal a value in `old`.
 
-    Bounds of loops and arrays come first, because they are the likeliest. A 4 is left
-    out if it is only the number of elements that the kernel moves at a time.
+    Bounds of loops and arrays come first, because they are the likeliest. Alignments
+    are left out, and so is a 4 that is only the number of elements that the kernel
+    moves at a time.
     """
     body = tree_of(function).body
     if not body:
@@ -424,7 +425,10 @@ def derived(function: FunctionType, constants: Constants) -> dict[str, Any]:
 
 
 def assigned(function: FunctionType) -> Iterator[tuple[str, ast.expr]]:
-    """Yield the assignments to global names: those in the cells, then in the file."""
+    """Yield global names with the expressions assigned to them, if these are pure.
+
+    Assignments in the notebook's cells come first, then those in the function's file.
+    """
     cells = function.__globals__.get("In")
     texts = list(cells) if isinstance(cells, list) else []
     texts.append("".join(linecache.getlines(function.__code__.co_filename)))

@@ -180,7 +180,7 @@ def with_notes(places: Sequence[Note], more: Sequence[Note]) -> list[Note]:
 
 @dataclass(frozen=True)
 class Cause:
-    """The cause of a wrong value: a sentence, notes on lines, and an input."""
+    """The cause of a wrong value: a sentence, notes on lines, and an input to blame."""
 
     text: str = ""
     notes: Sequence[Note] = ()

@@ -44,7 +44,7 @@ class KernelExercise(Exercise):
     without: atomic operations that the kernel may not use, such as "cuda.atomic.max",
         or "cuda.atomic.max float32" for arrays of that type alone.
     sized: `(*size)` → how a verdict names a size, by default 'size 16 × 1,024'.
-    describe: output → `(index, got, wanted)` → what a verdict says of a wrong element,
+    describe: output → `(*index, got, wanted)` → what a verdict says of a wrong element,
         where numbers alone say little. These outputs are compared first.
     """
 

@@ -275,7 +275,7 @@ def with_doubles(tree: ast.AST) -> set[int]:
 
 
 def powers(tree: ast.AST) -> Notes:
-    """Return the lines that raise a float32 to an integer variable.
+    """Return the lines that raise a float32 to an integer power that is no literal.
 
     The result is a float32, but Numba computes it in float64.
     """

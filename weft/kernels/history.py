@@ -237,7 +237,7 @@ class Telling:
         return f"thread {named(thread)}{of}"
 
     def step(self, row: int) -> Step:
-        """Return the step of one access."""
+        """Return one access as a step, noting how many were left out before it."""
         trace = self.trace
         name = f"`{self.name(row)}`"
         operation, value = trace.operation[row], self.value(row)
@@ -302,7 +302,7 @@ class Telling:
         return shown(np.asarray(found).reshape(-1)[at].item())
 
     def value(self, row: int) -> str:
-        """Return the value that access `row` read or left behind; '' if unknown."""
+        """Return the value that access `row` read or left behind; '' if unrecorded."""
         if self.run is None:
             return ""
         trace = self.trace
@@ -318,7 +318,10 @@ class Telling:
 def run_again(
     trial: Trial, backwards: bool, wanted: dict[int, int]
 ) -> ValuedRun | None:
-    """Run a trial again, and record what each address in `wanted` holds at its row."""
+    """Run a trial again, and record what each address in `wanted` holds at its row.
+
+    Returns None if the launch is refused.
+    """
     inputs = trial.case.inputs
     return values(
         trial.exercise.kernel,

@@ -3,7 +3,7 @@
 Small sizes hide a guard `i < 1024`, or a loop of at most eight iterations. So the
 kernel also runs on sizes far above those listed: one axis at a time, with the others as
 small as possible. There, nothing is traced, and only the outputs are compared. If they
-are wrong, the trial runs again as the listed ones do, to find out why.
+are wrong, the trial runs again under a trace, as the listed sizes do, to find out why.
 """
 
 import math
@@ -229,9 +229,9 @@ def grown(rows: Sequence[Size], group: tuple[int, ...], target: int) -> Size:
 def fitting(column: Sequence[int], target: int) -> int:
     """Return a number above those of `column` and near `target`, of the same kind.
 
-    It is a power of two if all of `column` are, or else a multiple of their greatest
-    common divisor. If that is 1, it is even, but not a multiple of four: the other
-    unlisted size is odd.
+    The number is a power of two if those of `column` are powers of two and differ, or
+    else a multiple of their greatest common divisor. If that divisor is 1, the number
+    is even, but not a multiple of four: the other unlisted size is odd.
     """
     target = max(target, 2 * max(column))
     given = [part for part in column if part]

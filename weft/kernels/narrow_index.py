@@ -120,7 +120,7 @@ class Reader:
                     yield narrow, index.lineno
 
     def read(self, tree: ast.AST) -> None:
-        """Record which names assignments and loops give a wide or narrow index."""
+        """Record which names get a wide or narrow index from assignments and loops."""
         for node in nodes_of(tree):
             match node:
                 case ast.Assign(targets=[ast.Name(name)], value=value):

@@ -55,8 +55,9 @@ def way_of(trace: Trace, row: int, byte: int) -> tuple[str, list[Note]]:
     """Trace the value that the store at `row` took from shared memory.
 
     byte: the offset in the bytes stored. Returns a question, and notes on two lines,
-    the one that read the value from shared memory and the one that had stored it there;
-    "" and [] if the thread accessed memory in between.
+    the one that read the value from shared memory and the one that had stored it there.
+    Returns "" and [] if the thread's access before the store was not such a read, or if
+    the value's origin is unknown.
     """
     same = (trace.thread == trace.thread[row]) & (trace.block == trace.block[row])
     before = np.flatnonzero(same[:row])
@@ -201,8 +202,8 @@ def stale(trace: Trace, row: int) -> tuple[str, list[Note]]:
     """Report that the thread of a store has read a value left from an earlier stage.
 
     The thread read several elements on one line between two barriers. One of these was
-    stored before the last stage; the same line has since stored to other elements, but
-    not to that one. Returns "" and [] if there is no such read.
+    stored before the last stage, and the line that stored it has since stored to others
+    of them, but not to this one. Returns "" and [] if there is no such read.
     """
     mine = (trace.block == trace.block[row]) & (trace.thread == trace.thread[row])
     mine &= (trace.space == SHARED) & (trace.operation == READ)

@@ -136,7 +136,7 @@ def where_stores_went(
 ) -> tuple[str, list[Note], list[int]]:
     """Return a question about the stores to `name`, with their lines and rows.
 
-    Of each function other than the kernel, one line is enough.
+    Includes only one line of each function other than the kernel.
     """
     function = trial.exercise.function()
     launched = capital(trial.launched)

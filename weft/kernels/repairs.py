@@ -68,7 +68,7 @@ class Change:
 
 
 def find_guilty_line(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
-    """Name the line on which one change fixes a wrong value, or suggest how to look.
+    """Name the line on which one change fixes a wrong value, or suggest how to find it.
 
     Does so only if the verdict does not name a cause yet. If any lines cost too much,
     those are named instead.

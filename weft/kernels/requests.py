@@ -1,9 +1,8 @@
-"""Count the memory requests that a kernel's lines make, individually and in total.
+"""Lines whose memory requests take more sectors or passes than the exercise allows.
 
-A line may take more sectors or passes than the exercise allows. If the results are
-right, the check fails; if they are wrong, this hints at where to look. A wrong index
-seldom gives only wrong values: lanes that should read neighbours read a column, or all
-conflict in one bank.
+If the results are right, such a line fails the check. If they are wrong, it hints at
+where to look. A wrong index seldom gives only wrong values: lanes that should read
+neighbours read a column, or all conflict in one bank.
 """
 
 from dataclasses import dataclass
@@ -294,7 +293,10 @@ def find_costly_lines(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
 
 
 def alike(trial: Trial, done: Done, line: Line) -> Line | None:
-    """Return a line as counted in the wrong launch; None if within the limits there."""
+    """Return a line as counted in the failed launch.
+
+    Returns None if the line is within the limits there.
+    """
     key = line.place, line.array, line.store
     found = over(trial.exercise, done.trace)
     return next((n for n in found if (n.place, n.array, n.store) == key), None)
@@ -304,8 +306,9 @@ def counting_trace(trial: Trial, done: Done) -> tuple[Trace, str, int]:
     """Return the trace to count on, its size, and a factor on the limits.
 
     The trace is of a launch at the size that the exercise counts on, with factor 1. If
-    the kernel cannot run at that size, it is of the wrong launch, with a larger factor:
-    the limits were not set for that launch's size, where right lines may cost more.
+    the kernel cannot run at that size, it is of the failed launch, and the factor is
+    larger: the limits were not set for that launch's size, where right lines may cost
+    more.
     """
     exercise = trial.exercise
     case = exercise.case(exercise.limits.get("size", exercise.sizes[-1]))

@@ -1,4 +1,4 @@
-"""Results of calls: those discarded, and those that the caller only stores."""
+"""Results of calls: those discarded, and those that a wrong value comes from."""
 
 import ast
 import builtins

@@ -117,8 +117,9 @@ def judged(trial: Trial, backwards: bool = False) -> Done | Verdict:
 def look_at(trial: Trial, done: Done, backwards: bool) -> Done:
     """Return a trial's results; raise `Failed` for the first thing that is wrong.
 
-    The order is: a race, wrong outputs, blocks without work, a race that a wrong output
-    would have explained better, a read that is valid only as a guess but used for more.
+    The order is: a hazard, wrong outputs, blocks without work, a race that a wrong
+    output would have explained better, and a read that is valid only as a guess but
+    used for more.
     """
     hazard = hazards.find(done.trace)
     if hazard is not None and reruns.harmless(trial, done, hazard, backwards):

@@ -64,7 +64,7 @@ class Trial:
 
     @property
     def launched(self) -> str:
-        """The number of threads along each axis in use, as in 'the launch has …'."""
+        """The launch in words: 'the launch has 2 blocks of 32 threads, 64 in all'."""
         grid, block = self.grid, self.block
         axes = max(n + 1 for n in range(3) if n == 0 or grid[n] > 1 or block[n] > 1)
         if axes == 1:
@@ -99,7 +99,7 @@ def traced(
     fill: Fill | None = None,
     stale: frozenset[Place] = frozenset(),
 ) -> Done:
-    """Run one trial under a trace. Raises `Fault` if the simulator finds one.
+    """Run one trial under a trace. Raises `Fault` if the simulator finds a fault.
 
     look, backwards, failed, fill, stale: as in `record`. order: which argument each
     parameter gets; the outputs keep their order.
@@ -173,7 +173,7 @@ def silent(helpers: dict[str, Any], places: tuple[Note, ...]) -> str:
 def configure(exercise: KernelExercise, case: KernelCase) -> Trial:
     """Return the launch of a case. Raises `Failed` if no GPU accepts that launch.
 
-    Raises ValueError if the exercise's own grid does not divide into clusters.
+    Raises ValueError instead if the launch is the exercise's own and uses clusters.
     """
     config = (
         chosen(exercise, case)

@@ -344,7 +344,8 @@ def unseen(exercise: str) -> tuple[int, ...]:
 def larger(exercise: str) -> tuple[int, ...] | None:
     """Return the larger size that the current lab's check of an exercise also runs.
 
-    Returns () if there is none, and None if the lesson leaves the size to the check.
+    Returns () if there is none, and None if the lesson leaves the size to the check,
+    the exercise is unknown, or no lab is named.
     """
     found = _of_this_lab(exercise)
     return found.larger if found else None

@@ -130,7 +130,7 @@ class Board:
 
     @property
     def next(self) -> tuple[str, str] | None:
-        """The first exercise not passed, from the last lab begun: (lab, exercise)."""
+        """The first (lab, exercise) not passed, starting at the last lab begun."""
         begun = [k for k, s in enumerate(self.lessons) if self.count(s)]
         start = begun[-1] if begun else 0
         for lesson in (*self.lessons[start:], *self.lessons[:start]):

@@ -80,7 +80,7 @@ def _brought(path: Path, text: str) -> dict[str, dict[str, Any]]:
 
 
 def _merge(brought: dict[str, Any], here: dict[str, Any]) -> None:
-    """Merge the entries `brought` into `here`; of two for one key, keep the earlier.
+    """Merge `brought` into `here`, keeping the earlier of two passes or predictions.
 
     Progress is lab → exercise → when; predictions are row → a prediction, and when.
     """

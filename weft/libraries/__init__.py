@@ -1,4 +1,4 @@
-"""NVIDIA's C libraries: thin bindings, and a model that checks calls of them.
+"""NVIDIA's C libraries: thin bindings, and a model that checks calls to them.
 
      from weft.libraries import cublas, cublasLt, cudnn, cufft, curand
 

@@ -55,7 +55,7 @@ class Bench:
 
     @property
     def library(self) -> Any:
-        """The library itself."""
+        """The library's C functions, in the form of a `ctypes.CDLL`."""
         return library(self.name)
 
     @property

@@ -44,7 +44,7 @@ def cure(run: Run, call: Call) -> str:
 
 
 def changed(given: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
-    """Yield changed arguments by name, each set with a question for the learner."""
+    """Yield dicts of changed arguments, each with a question for the learner."""
     turned = {name: N if given[name] else T for name in ("transa", "transb")}
     for names in (("transa",), ("transb",), ("transa", "transb")):
         yield {name: turned[name] for name in names}, OPERATION
@@ -67,7 +67,7 @@ def exchanged(given: Mapping[str, Any], pair: tuple[str, ...]) -> dict[str, Any]
 
 
 def is_right(run: Run, call: Call, changes: Mapping[str, Any]) -> bool:
-    """Repeat `call` with `changes`; return whether its result is right.
+    """Return whether `call` gives the right result if repeated with `changes`.
 
     The model's buffers and records are restored.
     """

@@ -1,7 +1,7 @@
 """The model's device memory: buffers at separate addresses, each with its extent.
 
-Addresses need more than 32 bits, as on a GPU, and are far apart: an address that was
-cut off, or computed wrongly, does not lead to another buffer.
+Addresses need more than 32 bits, as on a GPU, and are far apart, so that an address
+that is truncated or slightly wrong does not lead to another buffer.
 """
 
 from collections.abc import Sequence
@@ -93,7 +93,7 @@ class DeviceArray:
 
 
 def reach(shape: Sequence[int], strides: Sequence[int]) -> int:
-    """Return the number of elements from an array's first to its last in memory."""
+    """Return the number of elements that an array spans in memory, with its gaps."""
     if not all(shape):
         return 0
     pairs = zip(shape, strides, strict=True)
@@ -140,10 +140,7 @@ class DeviceMemory:
         return None
 
     def cut_off(self, address: int) -> Buffer | None:
-        """Return the buffer to which a cut-off address belongs, or None.
-
-        Only the lower 32 bits of such an address are left.
-        """
+        """Return the buffer that an address truncated to 32 bits lies in, or None."""
         for buffer in self.buffers:
             inside = (address - buffer.address) % (1 << 32)
             if abs(address) < 1 << 32 and inside < max(buffer.nbytes, 1):

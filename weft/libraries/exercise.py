@@ -13,7 +13,7 @@ from weft.checking.exercise import Exercise
 class LibraryExercise(Exercise):
     """A function that calls one of NVIDIA's libraries.
 
-    library: its name, such as "cublas".
+    library: the library's name, such as "cublas".
     inputs: `(rng, *size)` → PyTorch tensors on the CPU, NumPy arrays, plain values.
         A tensor that is a view goes to the device with all of its storage.
     given: `(on, *arrays)` → the function's arguments. `on` has a `handle` of cuBLAS or

@@ -7,7 +7,7 @@ from weft.places import Note
 
 @dataclass(frozen=True)
 class Fault:
-    """One mistake: its kind of verdict, what happened, why it matters, and where."""
+    """One mistake: the verdict's kind, what happened, why it matters, and where."""
 
     kind: str
     message: str
@@ -28,7 +28,7 @@ def cut_off(parameter: str, address: int, what: str, whole: int) -> Fault:
 
 
 class ModelFault(Exception):
-    """A call that would crash or corrupt memory on a GPU, or that the model lacks."""
+    """A call that would crash or corrupt memory on a GPU, or is not modelled."""
 
     def __init__(self, fault: Fault) -> None:
         super().__init__(f"{fault.message} {fault.why}".strip())

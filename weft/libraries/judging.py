@@ -103,8 +103,8 @@ def members(error: Exception) -> str:
 def set_later(run: Run, places: Sequence[Note]) -> list[Note]:
     """Return the lines after a refused call that set descriptors passed to it.
 
-    That is, lines with a call whose first argument is also an argument of the refused
-    call, but not its first, which is a handle.
+    On these lines, the first argument of a call is also passed to the refused call, but
+    not as its first argument, which is a handle.
     """
     calls = [n for n in ast.walk(tree_of(run.function)) if isinstance(n, ast.Call)]
     here = [place.line for place, _ in places[-1:]]
@@ -125,7 +125,7 @@ def kind_of(error: Exception) -> str:
 
 
 def unchanged(run: Run, buffer: Buffer, before: torch.Tensor) -> None:
-    """Raise `Failed` if the run wrote to an input, or between rows of the result."""
+    """Raise `Failed` if `buffer` has changed outside the result and the workspace."""
     now = buffer.tensor()
     changed = now != before
     places = run.model.calls[-1].places
@@ -152,7 +152,7 @@ def unchanged(run: Run, buffer: Buffer, before: torch.Tensor) -> None:
 
 
 def nothing_left(run: Run) -> None:
-    """Raise `Failed` if the run never destroys some of the objects that it made."""
+    """Raise `Failed` if the run has not destroyed every object that it made."""
     if not (left := run.model.objects.left()):
         return
     others = len(left) - 1
@@ -186,7 +186,7 @@ def failing(exercise: LibraryExercise) -> Facts:
 
 
 def held(exercise: LibraryExercise, run: Run) -> Facts:
-    """Check the last run against the limits. Raises `Failed` if it exceeds one."""
+    """Check a run against the exercise's limits. Raises `Failed` if it exceeds one."""
     calls, limits = run.model.calls, exercise.limits
     if len(calls) > limits.get("calls", len(calls)):
         why = (
@@ -221,7 +221,7 @@ def calls_made(model: Model) -> str:
 
 
 def in_order(tensor: Tensor, order: int) -> bool:
-    """Return whether a tensor of four axes and several channels has format `order`."""
+    """Return whether a tensor has four axes, several channels and format `order`."""
     return len(tensor.shape) == 4 and tensor.order == order and tensor.shape[1] > 1
 
 

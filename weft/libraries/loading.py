@@ -26,8 +26,8 @@ def on_model(model: Any) -> Iterator[None]:
 def library(name: str) -> Any:
     """Return the library `name`, such as "cublas", in the form of a `ctypes.CDLL`.
 
-    Without a GPU, and during a check, this is a model with the same functions. Raises
-    LearnerError if there is a GPU but the library is missing.
+    Without a GPU, and during a check, a model with the same functions is returned.
+    Raises LearnerError if there is a GPU but the library is missing.
     """
     if _models:
         return modelled(_models[-1], name)
@@ -71,7 +71,8 @@ def function(name: str, prototype: Prototype) -> Any:
 def said(name: str) -> str:
     """Return the library's message about the last failed call, or "".
 
-    Of NVIDIA's libraries, only cuDNN has one; the model gives its reason for refusing.
+    Of NVIDIA's libraries, only cuDNN has such a message. A model's message is its
+    reason for refusing the call.
     """
     model = model_in_use()
     if model is not None:
@@ -80,7 +81,7 @@ def said(name: str) -> str:
 
 
 def _last_error() -> str:
-    """Return cuDNN's message about the last failed call of this thread."""
+    """Return the first line of cuDNN's message about this thread's last failed call."""
     text = ctypes.create_string_buffer(1024)
     found = real("cudnn", "binding").cudnnGetLastErrorString
     found.argtypes, found.restype = [ctypes.c_char_p, ctypes.c_size_t], None

@@ -53,8 +53,8 @@ class Call:
 class Model:
     """One device and the libraries on it.
 
-    code: the learner's function, whose lines verdicts name. lines: its source.
-    stream: the stream on which the data of this run are made.
+    code: the code of the learner's function, for the lines in verdicts. lines: its
+    source. stream: the stream on which the data of this run are made.
     """
 
     code: CodeType | None = None
@@ -101,7 +101,7 @@ class Model:
     def known(self, what: str, kind: Any, number: int) -> Any:
         """Return the member of the enumeration `kind` with the value `number`.
 
-        If there is none, ends the call, because NVIDIA's library may know the number.
+        If there is none, the call ends, because NVIDIA's library may know the number.
         """
         if number not in list(kind):
             others = [e for e in (cublas.ComputeType, CudaType) if number in list(e)]
@@ -197,7 +197,7 @@ class Model:
         return float(self.array(parameter, address, DTYPES[kind], (), why=why))
 
     def around(self, address: int, mode: int) -> bytes:
-        """Return up to 8 bytes at the address of a scalar, or b"" if on the device."""
+        """Return up to 8 bytes at a scalar's host address, or b"" if there are none."""
         if mode != cublas.PointerMode.HOST:
             return b""
         for count in (8, 4, 2):
@@ -281,7 +281,7 @@ class Model:
         )
 
     def matrix(self, m: Matrix) -> torch.Tensor:
-        """Return the elements of `m`, (batch, rows, cols), as `array` does."""
+        """Return the elements of `m` as a view of shape (batch, rows, cols)."""
         lines, length = m.lines
         many = f"{m.batch} matrices of " if m.batch > 1 else ""
         further = f"({m.batch} − 1) × {m.step} + " if m.batch > 1 else ""
@@ -418,7 +418,7 @@ class Library:
         return getattr(self.held(first, parameter), self.gets[name])
 
     def make(self, maker: str, a: Any) -> int:
-        """Return a new object's address. maker: the function that makes its kind."""
+        """Create an object of the kind that `maker` makes, and return its address."""
         kind = self.kinds[maker]
         return self.model.objects.create(kind.what, kind.state(a), self.model.here())
 

@@ -70,7 +70,10 @@ class Matmul:
         layouts: list[dict[int, int]],
         addresses: list[int],
     ) -> None:
-        """Check the product. desc, layouts: attributes by number. addresses: A to D."""
+        """Check the product.
+
+        desc, layouts: attributes by number. addresses: those of A, B, C and D.
+        """
         self.model, self.desc, known = model, desc, model.known
         self.compute = known("compute type", ComputeType, desc[A.COMPUTE_TYPE])
         self.epilogue = known("epilogue", Epilogue, desc.get(A.EPILOGUE, 1))
@@ -330,7 +333,8 @@ class CuBLASLt(Library):
     def _epilogue(self, work: Matmul, total: torch.Tensor) -> torch.Tensor:
         """Apply the epilogue to `total`, and return the result.
 
-        It may add a bias, one per row of D, store the auxiliary matrix, and activate.
+        It may add a bias with one element per row of D, store the auxiliary matrix, and
+        apply an activation function.
         """
         d, desc = work.matrices[3], work.desc
         if d.batch > 1 and (work.has("BIAS") or work.has("AUX")):

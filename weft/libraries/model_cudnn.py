@@ -32,7 +32,7 @@ TYPES = {  # (of the tensors, of the sums)
 
 @dataclass
 class Held:
-    """The state of an object between calls: a handle's stream, or a description.
+    """The state of an object between calls: a stream, or a descriptor's content.
 
     groups, math: a convolution's settings that have defaults.
     """
@@ -58,7 +58,7 @@ class Problem:
     y: Tensor
 
     def judge(self, algo: int) -> None:
-        """Refuse mismatched descriptors, and a convolution that `algo` cannot do."""
+        """Refuse mismatched descriptors and convolutions that `algo` cannot compute."""
         fits(self.x, self.w, self.how)
         if self.w.shape[0] % self.how.groups:
             count = self.w.shape[0]

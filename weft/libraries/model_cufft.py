@@ -25,11 +25,12 @@ DTYPES = {  # (of the input, of the output)
 
 @dataclass(frozen=True)
 class Layout:
-    """One side of a plan: element (b, x, y) is at b * dist + (x * ny + y) * stride.
+    """One side of a plan: the sizes and strides of its array.
 
-    sizes: the number of elements per dimension of a transform on this side. embed: the
-    sizes of the enclosing array; the first is never used. usual: whether there are no
-    gaps because the plan gives no embeds.
+    Element (b, x, y) is at b * dist + (x * embed[1] + y) * stride. sizes: the number of
+    elements per dimension of a transform on this side. embed: the sizes of the
+    enclosing array; the first is never used. usual: whether the plan gives no embeds,
+    so that there are no gaps.
     """
 
     sizes: tuple[int, ...]

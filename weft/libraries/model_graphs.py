@@ -1,8 +1,8 @@
 """A model of cuDNN graphs: what `graphs.Graph` does if there is no GPU.
 
 A call that cuDNN's graph interface would refuse is refused in the same step, with the
-same status. Every tensor, operation, plan and pack counts as the descriptors that cuDNN
-would have made for it.
+same status. For each tensor, operation, plan and pack, as many descriptors are recorded
+as cuDNN would make.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -60,7 +60,7 @@ class Described:
 
 @dataclass(eq=False)
 class Operation:
-    """An operation y = compute(*inputs). The inputs are x and w, x, or x and b."""
+    """An operation y = compute(*inputs). The inputs are (x, w), (x,) or (x, b)."""
 
     inputs: tuple[Described, ...]
     y: Described
@@ -100,7 +100,7 @@ class Tensors:
 
 
 class ModelGraph(Tensors):
-    """See `weft.libraries.graphs.Graph`: the same methods, on a model of a GPU."""
+    """A model of `weft.libraries.graphs.Graph`, with the same methods."""
 
     def __init__(self, handle: int, model: Model) -> None:
         self.handle, self.model = handle, model
@@ -345,7 +345,7 @@ def whole(numbers: Sequence[int]) -> list[int]:
 
 
 def packed(shape: Sequence[int]) -> tuple[int, ...]:
-    """Return the strides of an array without gaps whose last axis is contiguous."""
+    """Return the strides of a contiguous row-major array."""
     steps = [1]
     for size in reversed(shape[1:]):
         steps.insert(0, steps[0] * size)

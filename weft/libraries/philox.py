@@ -58,7 +58,7 @@ def words(seed: int, subsequence: Any, counter: Any, word: Any) -> Array:
 def open_at_zero(bits: Array) -> Array:
     """Convert words to cuRAND's uniform float32: above 0, up to and including 1.
 
-    Uses one fused multiply-add, rounded once.
+    The scaling is rounded once, as by a fused multiply-add.
     """
     exact = bits.astype(np.float32).astype(np.float64) * 2.0**-32 + 2.0**-33
     return exact.astype(np.float32)

@@ -79,7 +79,7 @@ class Matrix:
 
     @property
     def line(self) -> str:
-        """What a run of contiguous elements is: "row" or "column"."""
+        """The name of a run of contiguous elements: "row" or "column"."""
         return "row" if self.row_major else "column"
 
 
@@ -117,5 +117,5 @@ def rounded(total: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
 
 
 def gelu(x: torch.Tensor) -> torch.Tensor:
-    """Compute GELU by the formula with tanh, as cuBLASLt does."""
+    """Compute GELU with the tanh approximation, as cuBLASLt does."""
     return torch.nn.functional.gelu(x, approximate="tanh")

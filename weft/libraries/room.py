@@ -14,7 +14,7 @@ from weft.wording import kind_of, several
 
 
 class Libraries:
-    """Checks functions that call cuBLAS or other libraries of NVIDIA."""
+    """Checks of functions that call cuBLAS or another NVIDIA library."""
 
     what = LIBRARY
     exercise = LibraryExercise

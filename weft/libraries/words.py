@@ -167,7 +167,7 @@ def taken_for(result: Result) -> str:
 
 
 def described_otherwise(result: Result) -> str:
-    """Return an explanation if a descriptor has other strides than its array, or ""."""
+    """Return an explanation if a descriptor's strides are not its array's, or ""."""
     run, call = result.run, result.call
     for name, address, tensor in call.tensors:
         buffer, offset = run.model.memory.find(address) or (None, 0)
@@ -277,7 +277,7 @@ TYPES = {
 
 
 def read_as(data: bytes, dtype: Any) -> float | None:
-    """Return the number in `data` read as a `dtype`, or None if it is implausible."""
+    """Return `data` read as a `dtype`, or None if it is too short or implausible."""
     wide = np.dtype(dtype).itemsize
     if len(data) < wide:
         return None

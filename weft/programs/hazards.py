@@ -63,7 +63,7 @@ def _updates(trace: Accesses, row: int) -> bool:
 
 
 def duplicates(trace: Accesses, row: int) -> int:
-    """Count the elements of the call of `row` that have the same address as `row`."""
+    """Count the rows of the trace with the same call and address as `row`."""
     same = (trace.call == trace.call[row]) & (trace.address == trace.address[row])
     return int(same.sum())
 

@@ -27,7 +27,7 @@ MOST_PROGRAMS = 4096  # the most that a check interprets
 class Launch:
     """A case, and how the program is launched on it.
 
-    arguments: each parameter's argument, in order. options: the launch's, such as
+    arguments: each parameter's argument, in order. options: launch options such as
     num_warps. tuned: the configuration's constants, for a verdict, or "".
     """
 

@@ -94,7 +94,7 @@ class Arena:
         return region, tuple(int(i) for i in at)
 
     def cell_of(self, region: Region, index: tuple[int, ...]) -> int:
-        """Return the number of the cell of the element at `index`."""
+        """Return the cell number of the element at `index`."""
         pairs = zip(index, region.data.strides, strict=True)
         offset = sum(i * s for i, s in pairs)
         return region.first + offset // region.itemsize

@@ -169,7 +169,7 @@ def unread(done: Done, region: Region, index: tuple[int, ...]) -> str:
 
 
 def updated(done: Done, region: Region, wrong: Difference) -> str:
-    """Return a hint if more programs update a wrong element than a right one, or ""."""
+    """Return a hint if too many programs update a wrong element, or ""."""
     launch, trace = done.launch, done.trace
     wanted = launch.case.expected[number_of(done, region)]
     right = np.argwhere(close(region.data, wanted, launch.exercise.tolerance))

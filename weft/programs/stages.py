@@ -70,9 +70,9 @@ def judged(
 def run_unseen(exercise: ProgramExercise, case: KernelCase) -> int:
     """Run the unlisted case, the last program first; return its number of results.
 
-    If that run fails, program 0 runs first: a failure that also occurs in this order is
-    easier to explain. Returns 0 if the exercise's own launch cannot be made at this
-    size.
+    If that run fails, the case is run again with program 0 first: a failure that also
+    occurs in this order is easier to explain. Returns 0 if the exercise's own launch
+    cannot be made at this size.
     """
     try:
         next(launches(exercise, case))
@@ -123,7 +123,7 @@ def idle(done: Done) -> None:
 
 
 def reordered(launch: Launch, verdict: Verdict) -> Verdict:
-    """Return `verdict`, or one on parameters whose names are in another order."""
+    """Return `verdict`, or one on parameters in another order than the arguments."""
     exercise = launch.exercise
     given = passed(launch)
     own = [p.removesuffix("_ptr") for p in exercise.program.parameters]
@@ -145,7 +145,7 @@ def reordered(launch: Launch, verdict: Verdict) -> Verdict:
 
 
 def passed(launch: Launch) -> list[str]:
-    """Return the exercise's names of the arrays passed, in the order of the call."""
+    """Return the exercise's names for the arrays passed, in the order of the call."""
     exercise, case = launch.exercise, launch.case
     names = parameter_names(exercise.arguments or exercise.spec)
     values = zip(names, (*case.inputs, *case.outputs), strict=False)
@@ -159,7 +159,7 @@ def passed(launch: Launch) -> list[str]:
 
 
 def cost(exercise: ProgramExercise, done: Done) -> list[str]:
-    """Return facts on the bytes that a run moves. Raises `Failed` over a limit."""
+    """Return facts on the bytes a run moves. Raises `Failed` if they exceed a limit."""
     facts = []
     for key, operation, arrays in (("loaded", READ, True), ("stored", WRITE, False)):
         moved = bytes_by_line(done, operation)

@@ -24,8 +24,8 @@ class Call:
     """One `tl.load`, `tl.store` or atomic, executed once by one program.
 
     operation: READ, WRITE or ATOMIC. places: the call's line, and the lines that led
-    there. shape: the block's. masked: whether there is a mask. filled: whether the
-    result has masked-out elements for which `other` gives no value.
+    there. shape: the block's shape. masked: whether there is a mask. filled: whether
+    the result has masked-out elements for which `other` gives no value.
     """
 
     program: int

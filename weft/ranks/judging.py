@@ -185,7 +185,7 @@ def bound(limit: Any, case: RankCase) -> float:
 
 
 def held(exercise: RankExercise, case: RankCase, world: World) -> Facts:
-    """Check a run's costs, and return facts on them. Raises `Failed` over a limit."""
+    """Return facts on a run's costs. Raises `Failed` if any exceeds its limit."""
     limits, name, ranks = exercise.limits, exercise.name, case.ranks
     facts = []
 

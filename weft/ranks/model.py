@@ -144,7 +144,7 @@ class Distributed:
     def all_reduce(
         self, tensor: Tensor, op: str = Reduction.SUM, async_op: bool = False
     ) -> Work | None:
-        """Replace the tensor on every rank by the reduction of all ranks' tensors."""
+        """Replace the tensor on every rank with the reduction of all ranks' tensors."""
         return self._join("all_reduce", op, tensor, tensor, async_op)
 
     def broadcast(

@@ -44,9 +44,9 @@ def launch(
 
     `dist` is the module `torch.distributed`, with an initialised default group.
     backend: "gloo" for the CPU, "nccl" for as many GPUs as there are ranks; rank r then
-    has GPU r. The function, what it needs of its notebook, its arguments and its result
-    are pickled between processes. seconds: the time after which all processes are
-    terminated.
+    has GPU r. The function, what it needs from its notebook, its arguments and its
+    result are pickled between processes. seconds: the time after which all processes
+    are terminated.
 
     Raises ValueError for a backend that this machine cannot use, and RanksFailed if a
     rank fails or does not end: then all processes are terminated, and the message says

@@ -13,7 +13,7 @@ from weft.wording import joined
 
 
 class Ranks:
-    """Checks functions that every rank of a group runs."""
+    """Checks of functions that every rank of a group runs."""
 
     what = RANKS
     exercise = RankExercise

@@ -20,7 +20,7 @@ from typing import Any
 
 
 def main(folder: Path, rank: int, backend: str) -> int:
-    """Run a rank's function, store its result in `folder`, return an exit status."""
+    """Run a rank's function, store its result in `folder` and return an exit status."""
     if hasattr(signal, "SIGUSR1"):
         faulthandler.register(
             signal.SIGUSR1, file=(folder / f"stack-{rank}").open("w"), all_threads=False

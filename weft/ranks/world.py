@@ -44,7 +44,7 @@ class Stopped(BaseException):
 class World:
     """Ranks that run one function each.
 
-    latency: of a message, in units of time. bandwidth: bytes per unit of time, in each
+    latency: units of time per message. bandwidth: bytes per unit of time, in each
     direction of a rank's link.
     """
 

@@ -1,7 +1,7 @@
 """Replace the internals of Numba's own simulator, so that launches run in this one.
 
-`install` replaces what the host side of Numba's simulator lacks or gets wrong: the
-launch itself, the options of `cuda.jit`, timed events, external streams and the
+`install` adds or replaces what the host side of Numba's simulator lacks or gets wrong:
+the launch itself, the options of `cuda.jit`, timed events, external streams and the
 attributes of the device.
 """
 

@@ -35,7 +35,10 @@ Mention = tuple[str, int, Place]  # an array's name, its size in bytes, and the 
 
 @lru_cache(256)
 def mentions(code: CodeType) -> tuple[tuple[str, int], ...]:
-    """Return the name and line of each use in `code` of a value from outside."""
+    """Return the name and line of each use in `code` of a value from outside.
+
+    Uses that only read an attribute, such as its shape or size, do not count.
+    """
     found = []
     for part in code_tree(code):
         steps = [s for s in dis.get_instructions(part) if s.opname != "CACHE"]

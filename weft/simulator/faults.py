@@ -12,11 +12,11 @@ class Fault(Exception):
     """A bug in a kernel, found while it ran in the simulator.
 
     `kind` is one of the verdict kinds of `weft.checking`; `message` says what happened
-    in one sentence, `why` explains it. `thread` and `block` are indices (see `axes`),
-    or None if the fault belongs to no single thread. `places` lists the source lines
-    concerned, the most telling first; each may be followed by the calls that led there.
-    `headline` replaces the title of a verdict, if the kind's own is too general.
-    `met_none` says whether Python found a None where it needed a value.
+    in one sentence, and `why` explains it. `thread` and `block` are indices (see
+    `places.axes`), or None if the fault belongs to no single thread. `places` lists the
+    source lines concerned, the most telling first; each may be followed by the calls
+    that led there. `headline` replaces the title of a verdict, if the kind's own is too
+    general. `met_none` says whether Python found a None where it needed a value.
     """
 
     kind: str

@@ -37,7 +37,10 @@ def check_launches(check: Check | None) -> None:
 
 
 def run(kernel: Any, config: Any, args: tuple[Any, ...]) -> None:
-    """Run a launch; record it if launches are checked. Raises `Fault` if it fails."""
+    """Run a launch, and check its trace if `check_launches` has set a check.
+
+    Raises `Fault` if the launch fails.
+    """
     if not _checks:
         simulate(kernel, config, args)
         return
@@ -114,7 +117,8 @@ class Stub:
     """A placeholder for a name that only kernels use, such as `grid` or `threadIdx`.
 
     In a kernel, `Cuda.twin_of` replaces it. Numba compiles most such names only where
-    the kernel writes `cuda.name`; their `__module__` is not one of Numba's.
+    the kernel writes `cuda.name`. The stubs of these are refused elsewhere, because
+    their `__module__` is not one of Numba's.
     """
 
     def __init__(self, name: str) -> None:
@@ -195,7 +199,7 @@ def is_cuda_array(data: Any) -> bool:
 def array_of(data: Any) -> Any:
     """Return a NumPy array over the memory of an array or a CPU tensor.
 
-    Raises TypeError for anything else.
+    Raises TypeError for anything else, and `Fault` for a tensor that no kernel can use.
     """
     array = host_array(data)
     if array is None:

@@ -31,8 +31,9 @@ def install(
 
     package: the package that those files import, `numba` or `numba_cuda_mlir`. The
     second has no simulator, so the stand-in replaces it even if it is installed. check:
-    called after each launch with its trace (`weft.simulator.trace.trace.Trace`).
-    `weft.sanitizer.refuse` raises `Fault` for races and reads of unwritten memory.
+    called after each launch with its trace (`weft.simulator.trace.trace.Trace`). For
+    example, `weft.sanitizer.refuse` raises `Fault` for races and reads of unwritten
+    memory.
 
     A second call only changes `check`. Raises ImportError if the package has already
     been imported for a GPU, and ValueError for another package.
@@ -86,7 +87,7 @@ def _replace() -> None:
 
 
 class _Arrival(MetaPathFinder):
-    """Waits for other code to import `numba.cuda`, which takes half a second."""
+    """A finder that waits until other code imports `numba.cuda`, a slow import."""
 
     def __init__(self) -> None:
         self._looking = False

@@ -119,12 +119,12 @@ def record(
 
     `fresh` are the names of parameters whose arrays hold nothing before the launch.
     `look` is called with the trace so far, from time to time in a long launch. With
-    `backwards` the last block runs first. `failed` is called with the trace so far and
+    `backwards`, the last block runs first. `failed` is called with the trace so far and
     the fault that ends it, before the fault is raised. With `every`, all blocks are
     recorded; otherwise, a sample if there are many. `fill` puts initial values into new
     shared and local memory. Reads at the places `stale` return the oldest value that
-    they may. With `rows`, every access is recorded in this run; otherwise, in another
-    run, once something asks for the accesses: see `Recorded`.
+    they may. With `rows`, every access is recorded in this run; otherwise, usually in
+    another run, once something asks for the accesses: see `Recorded`.
     """
     recording, cluster = Recording(fresh, look, every, fill), meaning.CLUSTER.get()
     how = partial(_run, kernel, config, readonly=readonly, watched=watched)
@@ -189,7 +189,10 @@ def _overlap(args: tuple[Any, ...]) -> bool:
 
 
 def _is_map(arg: Any) -> bool:
-    """Return whether an argument is a tensor map, which refers to memory elsewhere."""
+    """Return whether an argument is, or contains, a tensor map.
+
+    A tensor map refers to memory elsewhere.
+    """
     return any(decoded(array) is not None for array in _arrays(arg))
 
 

@@ -224,7 +224,7 @@ class Machine:
         )
 
     def mark(self, stream: Worker) -> Mark:
-        """Return a mark after all work queued in a stream so far, as an event sets it.
+        """Return a mark after all work queued in a stream so far.
 
         Any stream first waits for the default stream, which itself waits for all
         others.
@@ -262,7 +262,10 @@ class Machine:
         )
 
     def wait(self, stream: Worker, quietly: bool = False) -> None:
-        """Make the host wait until a stream is done. quietly: without recording it."""
+        """Make the host wait until a stream is done.
+
+        quietly: whether not to record the wait.
+        """
         what = "" if quietly else stream.name
         self.wait_until(Mark(stream.clock, stream.end), what)
 

@@ -173,7 +173,7 @@ class Event:
         if self._mark is None:
             return True
         done = self._mark.end <= self._machine.now
-        if done:  # a host that queried it in vain before has waited
+        if done:  # a host whose earlier query found it unfinished has waited
             self._machine.wait_until(self._mark, "an event" * self._asked)
         else:
             self._machine.host.end += ASKING

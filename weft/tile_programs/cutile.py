@@ -1,8 +1,8 @@
-"""cuTile's compiler, as checks use it: the only module that uses its internals.
+"""cuTile's compiler, as checks use it.
 
 `cuda.tile` translates a kernel to its own typed instructions in Python, without a GPU
 and without CUDA's compiler. A check uses these instructions, and the compiler's errors.
-If CUDA's tile compiler, `tileiras`, is installed, it makes machine code of them. That
+If CUDA's tile compiler, `tileiras`, is installed, it turns them into machine code. That
 needs no GPU either.
 """
 

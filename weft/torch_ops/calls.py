@@ -62,7 +62,7 @@ class Calls:
         return got + exercise.changed(inputs)
 
     def run(self, work: Callable[[], Any], when: str) -> Any:
-        """Run `work`, which calls the learner's code, such as a backward pass."""
+        """Run `work`, such as a backward pass, which calls the learner's code."""
         lines, main = self.exercise.lines, self.written.main
         return self._guarded(lambda: counted(work, (), lines, main, COMPILING), when)
 
@@ -166,5 +166,5 @@ def on_another_stream(exercise: TorchExercise, calls: Calls) -> Facts:
 
 
 def loss(results: list[Any]) -> Any:
-    """Return a number that depends on all results."""
+    """Return the sum of all elements of the results that require a gradient."""
     return sum(r.sum() for r in results if r.requires_grad)

@@ -1,4 +1,4 @@
-"""Check a call's costs against the limits: for the host, the bus and the memory."""
+"""Check a call's costs for the host, the bus and the memory against the limits."""
 
 from collections import Counter
 from typing import Any, NamedTuple
@@ -74,7 +74,7 @@ def synchronisations(most: int, record: Record, given: int) -> Wrong | str:
 
 
 def copied(most: float, record: Record, given: int) -> Wrong | str:
-    """Check how many bytes are copied to the device, and that the memory is pinned.
+    """Check how many bytes are copied to the device, and that pinned memory is used.
 
     most: the limit, as a multiple of the inputs' bytes, `given`.
     """

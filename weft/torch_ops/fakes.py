@@ -177,7 +177,7 @@ def refuse_launch(kernel: Any, config: Any, args: tuple[Any, ...]) -> None:
 
 
 def raised(exercise: TorchExercise, error: Exception, when: str) -> Failed:
-    """Return the error that ends the check of a fake that raises.
+    """Return the error that ends the check of a fake that raised `error`.
 
     Most such fakes use something that a fake tensor lacks.
     """

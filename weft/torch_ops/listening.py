@@ -145,7 +145,10 @@ class _Ear:
         return None
 
     def keep(self, tensor: Any, near: bool, counted: bool = True) -> None:
-        """Record whether a tensor's storage is `near`, and its bytes if `counted`."""
+        """Record a tensor's storage, with its bytes if `counted`.
+
+        near: whether it is on the device.
+        """
         if not isinstance(tensor, torch.Tensor) or tensor.is_sparse:
             return
         storage = tensor.untyped_storage()
@@ -317,7 +320,7 @@ class _Functions(TorchFunctionMode):
 
 
 def refuse_mixed(name: str, hosts: list[torch.Tensor]) -> None:
-    """Raise PyTorch's error for a host tensor combined with one on a GPU."""
+    """Raise PyTorch's error if an operator cannot combine `hosts` with GPU tensors."""
     if name not in MIXED and any(v.ndim for v in hosts):
         raise RuntimeError(
             "Expected all tensors to be on the same device, but found at least two "

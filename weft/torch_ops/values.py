@@ -134,7 +134,7 @@ def with_strides(exercise: TorchExercise, calls: Calls, case: Any) -> None:
 def one(
     exercise: TorchExercise, calls: Calls, case: Any, layout: str = DENSE
 ) -> list[Any]:
-    """Check one call of the learner's code. Raises `Failed` if anything is wrong."""
+    """Check one call; return its results. Raises `Failed` if anything is wrong."""
     when = ", ".join(filter(None, (case.label, layout)))
     inputs = tensors(case.inputs, layout=layout, device=calls.device)
     before = clones(inputs)

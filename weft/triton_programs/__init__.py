@@ -1,7 +1,7 @@
 """Triton programs, checked in Triton's own interpreter with every access traced.
 
-Triton is a separate package, for Linux only. PyTorch's CUDA builds include it. Nothing
-here imports it before a check does.
+Triton is a separate package, for Linux only. PyTorch's CUDA builds include it. It is
+imported only when it is needed.
 """
 
 from collections.abc import Callable

@@ -174,7 +174,7 @@ class MachineCode:
     shared: int
 
     def count(self, *prefixes: str) -> dict[str, int]:
-        """Count the instructions in the PTX whose opcode begins with one of `prefixes`.
+        """Count the PTX instructions of each opcode that begins with one of `prefixes`.
 
         An instruction in a loop counts once.
         """

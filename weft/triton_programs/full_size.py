@@ -103,7 +103,10 @@ def tuned(program: Any) -> list[str]:
 
 
 def wait(exercise: ProgramExercise, when: str) -> None:
-    """Wait for the launch. Raises `Failed` if it takes too long, or CUDA's error."""
+    """Wait for the launch.
+
+    Raises `Failed` if the launch takes too long, and CUDA's error if it fails.
+    """
     import torch
 
     cuda: Any = torch.cuda

@@ -15,7 +15,7 @@ from weft.triton_programs.wording import words
 
 
 class TritonPrograms:
-    """Checks `@triton.jit` functions, and functions that choose their launch."""
+    """Checks `@triton.jit` functions, and functions that choose the launch of one."""
 
     what = PROGRAM
     exercise = TritonExercise

@@ -438,7 +438,7 @@ def seen(
 
 
 def new(values: list[Any], described: dtype, shape: tuple[int, ...]) -> Any:
-    """Make an array of numbers, given in row-major order."""
+    """Make an array from numbers in row-major order."""
     memory = Memory(bytearray(described.packed(values)))
     return seen(memory, 0, described, shape, steps(shape, described.itemsize))
 

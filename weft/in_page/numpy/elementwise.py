@@ -399,7 +399,7 @@ def counted(d: dtype) -> dtype:
 
 
 def bits(d: dtype) -> dtype:
-    """Return an integer type unchanged. Raises TypeError for floats."""
+    """Return an integer or Boolean type unchanged. Raises TypeError for others."""
     if d.kind not in "biu":
         raise TypeError(f"ufunc not supported for the input type {d.name}")
     return d

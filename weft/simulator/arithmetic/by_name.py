@@ -247,7 +247,7 @@ def of_numpy(known: np.ufunc) -> Function:
 
 
 class Operand:
-    """The right operand of `x[i] += value`: makes the operator follow Numba's rules."""
+    """The value in `x[i] += value`, wrapped so the operator follows Numba's rules."""
 
     __slots__ = ("_value",)
     __array_ufunc__ = None

@@ -142,7 +142,7 @@ _OF_FLOAT32: dict[str, One] = {  # the factor is a float32 as well
 
 
 def length(a: float, b: float) -> float:
-    """Compute C's `hypot`, through the absolute value of a Python complex number."""
+    """Compute C's `hypot` as the absolute value of a Python complex number."""
     try:
         return abs(complex(a, b))
     except OverflowError:

@@ -1,4 +1,4 @@
-"""Python's own functions of numbers, as Numba compiles them, on Python numbers.
+"""Python's numeric built-ins as Numba compiles them, applied to Python numbers.
 
 `of_python("min", FLOAT32, FLOAT32)` returns the `Operation` that computes a minimum.
 """
@@ -203,8 +203,8 @@ def greatest(a: float, b: float) -> float:
 def total(element: Number, start: Number = INT64) -> Operation | None:
     """Return the `Operation` for a sum of numbers, which adds as a kernel's `+` does.
 
-    element, start: their type, and that of the start value. The accumulator has its
-    final type from the start. Returns None if Numba refuses the addition.
+    element, start: the types of the numbers and of the start value, which is first
+    converted to the type of the result. Returns None if Numba refuses the addition.
     """
     once = binary("add", start, element)
     again = None if once is None else binary("add", once.result, element)

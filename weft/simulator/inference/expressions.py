@@ -1,7 +1,7 @@
 """The types of a kernel's expressions, recorded on its nodes.
 
-Each node gets `seen`, its kind, and `cast`: the type to which its result is converted
-at the end, None for most.
+Each node gets `seen`, its kind, and `cast`, the type to which its result must be
+converted, or None.
 """
 
 import ast
@@ -65,7 +65,10 @@ OPERATORS: dict[type, str] = {
 
 
 def two(name: str, a: Kind, b: Kind, by: int | None = None) -> Kind:
-    """Infer the result of `a name b`. by: the value of `b`, if it is a constant."""
+    """Infer the result of the operator `name` on `a` and `b`.
+
+    by: the value of `b`, if it is a constant.
+    """
     if not isinstance(a, Num) or not isinstance(b, Num):
         return _odd(name, a, b)
     rule = rule_of_two(name, a.number, b.number)
@@ -173,7 +176,7 @@ class Expressions:
         return settled(node, None)
 
     def test(self, node: ast.expr) -> None:
-        """Infer an expression of which only the truth value is used."""
+        """Infer the kinds in an expression that is used only for its truth value."""
         if isinstance(node, ast.BoolOp):
             for value in node.values:
                 self.test(value)
@@ -208,7 +211,7 @@ class Expressions:
         return None if value is None else bool(value)
 
     def _is_none(self, test: ast.Compare) -> bool | None:
-        """Evaluate `x is None` if `x` is known to be None; otherwise return None."""
+        """Evaluate `is` or `is not` if both sides are always None, else return None."""
         sides = [self.kind(test.left), self.kind(test.comparators[0])]
         if sides != [NOTHING, NOTHING]:
             return None

@@ -97,9 +97,9 @@ def _by_name(value: Any) -> Kind:
 
 
 def _of_type(dtype: np.dtype[Any]) -> Conversion:
-    """Return the type of an array's elements.
+    """Return the `Conversion` for the type of an array's elements.
 
-    Its fields are both None for a type that Numba lacks.
+    Its `number` and `record` are both None for a type that Numba lacks.
     """
     number = of_dtype(dtype)
     record = None

@@ -190,7 +190,7 @@ class Function:
         """Return the type to which to convert a value before a store, or None.
 
         NumPy's own conversion is right, except for floats beyond an integer's range,
-        and for large integers.
+        and for integers beyond 2^53 that are stored as floats.
         """
         fields = ast.Subscript, ast.Attribute
         if not isinstance(target, fields) or not isinstance(kind, Num):
@@ -389,7 +389,7 @@ def _own_nodes(definition: ast.FunctionDef) -> list[ast.AST]:
 
 
 def _fixed(nodes: list[ast.AST], stored: list[str], given: set[str]) -> dict[str, Any]:
-    """Return the names that are assigned once, to a literal number, and that number."""
+    """Return each name whose only assignment is of a literal number, and the number."""
     times = Counter(stored)
     return {
         node.targets[0].id: node.value.value

@@ -45,8 +45,8 @@ class Bound:
 
     `call` runs the kernel, or returns its generator if it can wait; the parameters in
     `given` come before the kernel's own. `lines` maps the code objects of the kernel
-    and its device functions to their source lines, by line number. `noted` maps each
-    number in the notes to its place and the number of arithmetic operations there;
+    and its device functions to their source lines, by line number. `noted` maps the
+    number of each note to its place and the count of arithmetic operations there;
     `accesses` maps places in code to what is accessed there.
     """
 
@@ -63,8 +63,8 @@ class Bound:
     ) -> None:
         """Bind a kernel. given: the kinds of its arguments.
 
-        counting: the values of the names in `loops` and `waiting`. notes: those of the
-        names that record accesses.
+        counting: the values of the names that `loops` and `waiting` insert. notes:
+        those of the names that record accesses.
         """
         self._change = change
         self.lines: dict[types.CodeType, dict[int, str]] = {}

@@ -112,7 +112,7 @@ def _has_barrier(value: Any, seen: set[FunctionType]) -> bool:
 
 
 class CountSteps(ast.NodeTransformer):
-    """Inserts code that counts iterations into loops."""
+    """Inserts into each loop the code that counts its iterations."""
 
     _counts = False
 

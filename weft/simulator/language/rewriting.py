@@ -34,13 +34,14 @@ _MOST_NOTES = 50_000  # notes in all functions of one launch
 class Rewritten:
     """A rewritten function's code, its source lines, and what the code refers to.
 
-    `notes` are the places of its notes, numbered from `first`, each with the number of
-    arithmetic operations there. `helpers` are the values of the names that its
-    arithmetic uses; `devices` are the names of device functions, each with the function
-    and the kinds of its arguments. `returned` is the kind of its result. If it `waits`,
-    the function is a generator. `accesses` maps places in the source to what is
-    accessed there. `spots` describes each note that is the number of an element, and
-    has None for each other note. `given` lists what a kernel gets before its arguments.
+    `notes` are the places of its notes (see `translation.notes`), numbered from
+    `first`, each with the number of arithmetic operations there. `helpers` are the
+    values of the names that its arithmetic uses; `devices` are the names of device
+    functions, each with the function and the kinds of its arguments. `returned` is the
+    kind of its result. If it `waits`, the function is a generator. `accesses` maps
+    places in the source to what is accessed there. `spots` describes each note that is
+    the number of an element, and has None for each other note. `given` lists what a
+    kernel gets before its arguments.
     """
 
     code: CodeType
@@ -287,7 +288,7 @@ def shift(module: ast.Module, lines: int, columns: int) -> None:
 
 
 def enclose(definition: ast.FunctionDef, free: tuple[str, ...]) -> ast.FunctionDef:
-    """Wrap `definition` in a function with its free variables as parameters."""
+    """Wrap `definition` in a function whose parameters are the names `free`, if any."""
     if not free:
         return definition
     outer = ast.parse(f"def __weft_scope__({', '.join(free)}): pass").body[0]

@@ -231,10 +231,10 @@ class Refused:
 
 
 class RefusedImport(Refused):
-    """`__import__`, refused except for C code: NumPy imports when raising some errors.
+    """`__import__`, refused except for C code.
 
-    C code uses the built-ins of its caller, here a kernel, and passes all five
-    arguments (`PyImport_Import`).
+    NumPy imports modules when it raises some errors. C code uses the built-ins of its
+    caller, here a kernel, and passes all five arguments (`PyImport_Import`).
     """
 
     def __call__(self, *args: Any) -> Any:
@@ -242,7 +242,7 @@ class RefusedImport(Refused):
 
 
 def usable(value: Any) -> bool:
-    """Return whether a kernel may use a value from outside it unchanged."""
+    """Return whether a kernel may use an outside value as it is."""
     if isinstance(value, tuple) and not all(usable(part) for part in value):
         return False
     plain = bool, int, float, complex, str, bytes, tuple

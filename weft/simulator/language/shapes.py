@@ -30,11 +30,11 @@ def refuse_unknown(
     lines: dict[int, str],
     kernel: bool,
 ) -> None:
-    """Raise `Fault` for the first shape that Numba does not know.
+    """Raise `Fault` for a function's first shape that Numba does not know.
 
     definition: its source, with lines counted from 1. first: the line of the file where
-    it begins. kernel: whether it is a kernel, whose arguments Numba never knows; it may
-    know those of a device function.
+    it begins. kernel: whether it is a kernel, whose arguments Numba never knows; Numba
+    may know those of a device function.
     """
     names = Names(definition, kernel)
     for node in nodes_of(definition):

@@ -33,7 +33,8 @@ class Source:
     ) -> "Source":
         """Read the source of a function, and apply `change` to its tree.
 
-        Raises `Fault` if there is no source, as for a function made by `exec`.
+        Raises `Fault` for a function without source, such as one made by `exec`, but
+        not for a `lambda`.
         """
         name, code = fn.__name__, fn.__code__
         try:

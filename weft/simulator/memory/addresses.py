@@ -13,10 +13,10 @@ _ALIGNMENT = 256  # bytes to which a GPU's allocator aligns an array
 class Addresses:
     """The arrays that a launch has touched, numbered in order of appearance.
 
-    Lists with one entry per array: `arrays` (space and name), `dtypes`, `fresh`
-    (whether it held nothing before the launch), `extents` (see `Trace.extents`),
-    `spans` (its first byte, and the number of bytes). `bases` maps space and name to
-    the address where the array begins.
+    These lists have one entry per array: `arrays` (space and name), `dtypes`, `fresh`
+    (whether it held nothing before the launch), `extents` (see `Trace.extents`) and
+    `spans` (the address of its first byte, and its size in bytes). `bases` maps space
+    and name to the address where the array begins.
     """
 
     def __init__(self) -> None:

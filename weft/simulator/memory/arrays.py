@@ -399,8 +399,8 @@ def _constant(memory: Memory) -> Said:
 def nested(data: np.ndarray[Any, Any], readonly: bool) -> Any:
     """Return an array in a form that is indexed one axis at a time: `view[i][j]`.
 
-    Rows are memoryviews, which return plain numbers, round to float32, and refuse an
-    index beyond their end, but not a negative one.
+    Rows are memoryviews or `Numbers`: they return plain numbers, round floats to the
+    type of the array, and refuse an index beyond their end, but not a negative one.
     """
     if data.ndim > 1:
         return [nested(row, readonly) for row in data]

@@ -1,10 +1,9 @@
 """The interface for recording operations that run alongside a launch's threads.
 
 The TMA and the tensor cores read and write memory while the thread that issued the
-operation goes on. Such an operation is ordered after all that its thread was ordered
-after when it began, and no thread is ordered after it until a wait says that it is
-done. In a traced launch, `trace.beside` records such operations; here, nothing is
-recorded.
+operation goes on. Such an operation is ordered after everything before the call that
+issued it, but nothing is ordered after the operation until a thread has waited for it.
+In a traced launch, `trace.beside` records such operations; here, nothing is recorded.
 """
 
 from collections.abc import Iterable

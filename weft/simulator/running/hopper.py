@@ -1,4 +1,4 @@
-"""Simulate Hopper: the TMA, the products of warpgroups, clusters, and fences."""
+"""Simulate Hopper: the TMA, matrix products by warpgroups, clusters, and fences."""
 
 from weft.simulator.running.clusters import Clusters
 from weft.simulator.running.phases import Phases

@@ -3,7 +3,7 @@
 A barrier is passed by the threads of a block together: by all that have not ended, at
 the same line, reached through the same calls, in the same iteration of the loops around
 it. Anything else is reported as an error, although hardware may let it pass: since
-Volta it counts the threads that arrive at any barrier, and does not check which one.
+Volta, GPUs count the threads that arrive at any barrier, and do not check which one.
 CUDA guarantees nothing there. It allows a barrier in conditional code only if the
 condition is the same for the whole block (CUDA C++ Programming Guide, "Synchronization
 Functions"); threads that reach it from two branches, or in different iterations of a

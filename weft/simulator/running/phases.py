@@ -28,7 +28,7 @@ _KERNEL = 2  # frames from `wait` up: its twin, the kernel
 
 @dataclass(eq=False)
 class Mbarrier:
-    """One mbarrier: `name`, the phase it is in, and what that still waits for.
+    """One mbarrier: its name, the phase it is in, and what that phase still waits for.
 
     phase: how many phases are complete. missing: arrivals still needed. nbytes:
     announced bytes that have not arrived; negative if copies brought bytes that were
@@ -126,7 +126,7 @@ class Phases:
             bar.fenced = True
 
     def arrive(self, bars: Any, i: Any, nbytes: Any = 0) -> None:
-        """Arrive at `bars[i]` with one thread, and announce `nbytes` bytes."""
+        """Let the current thread arrive at `bars[i]`, and announce `nbytes` bytes."""
         call = "mbarrier_arrive_expect_tx" if nbytes else "mbarrier_arrive"
         self.arrive_at(call, self._bar(call, bars, i), nbytes)
 
@@ -200,7 +200,7 @@ class Phases:
         self._copies.append(Copy(to, values, bar, known, note))
 
     def awaited(self, to: np.ndarray[Any, Any]) -> bool:
-        """Return whether a copy to a part of shared memory is in flight."""
+        """Return whether a copy to this part of shared memory is in flight."""
         return any(np.may_share_memory(copy.to, to) for copy in self._copies)
 
     def bar_of(self, call: str, bars: Any, s: Any) -> Mbarrier:
@@ -319,7 +319,10 @@ def _span(x: Any, index: Any, count: int) -> tuple[int, list[Any]]:
 
 
 def _aligned(tile: Any, to: int, x: Any, source: int, nbytes: int) -> None:
-    """Raise Misaligned unless both offsets and the size are multiples of 16 bytes."""
+    """Raise Misaligned unless both offsets and the size are multiples of 16 bytes.
+
+    The size must also be positive.
+    """
     size = tile.dtype.itemsize
     each = {
         f"begins {to * size} bytes into {tile._name}": to * size,

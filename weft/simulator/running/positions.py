@@ -28,7 +28,7 @@ class Columns:
         self._own: dict[str, list[int]] = {}  # by axis: each thread's `threadIdx`
 
     def column(self, block: Dim3, what: str) -> Iterable[int]:
-        """Return an index, such as "grid_y" or "laneid", of each thread in a block."""
+        """Return the value of `what`, such as "grid_y", for each thread in a block."""
         name, _, axis = what.partition("_")
         if name == "laneid":
             return [seat[2] for seat in self._seats]

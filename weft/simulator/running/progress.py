@@ -2,8 +2,8 @@
 
 A loop that never ends cannot be distinguished from one that has not ended yet, except
 in one case: if every thread of a launch comes to the same place with the same
-variables, and memory holds the same bytes, the same will happen for ever. That is
-checked first: it soon finds a thread that waits for a value that no thread stores.
+variables, and memory holds the same bytes, the same will happen for ever. This check
+comes first: it soon finds a thread that waits for a value that no thread stores.
 Otherwise iterations are counted, for each thread separately: 1,024 threads may take 200
 iterations each. To find out soon whether one of them ends, one thread runs ahead of the
 others. When it ends, the next one runs ahead.
@@ -165,7 +165,7 @@ class Progress:
 
 
 def in_vain(thread: Thread, how: str) -> str:
-    """Describe a loop that runs in vain. how: what no thread does, e.g. "finishes"."""
+    """Describe a loop without progress. how: what no thread does, e.g. "finishes"."""
     return (
         f"the loop has run {thread.steps:,} times in this thread, and no thread {how}"
     )

@@ -39,7 +39,7 @@ class Launched(Protocol):
         """Return the instruction to which `site` belongs."""
 
     def declaration(self, site: Site) -> Site:
-        """Return the site of the same shared array in its function's first form."""
+        """Return the site that corresponds to `site` in its function's first form."""
 
     def name_of(self, site: Site, otherwise: str) -> str:
         """Return the variable assigned from the call at `site`, or `otherwise`."""

@@ -1,9 +1,8 @@
 """One simulated launch: its threads, which of them runs when, and what they wait for.
 
 A CUDA thread is a generator, or a plain call in a kernel that never waits. It runs
-until it reaches a barrier, a warp operation or its end; then the next one runs, in
-order of thread number. The schedule is always the same, so a verdict never depends on
-luck.
+until it ends or has to wait, for example at a barrier; then the next one runs, in order
+of thread number. The schedule is always the same, so a verdict never depends on luck.
 """
 
 import ast
@@ -100,13 +99,13 @@ def barriers(code: CodeType) -> dict[str, Barrier]:
 class Run:
     """A launch of `fn` over `grid` blocks of `block` threads.
 
-    `dynamic_shared` is in bytes. `bind` prepares `fn` to run here, `execute` runs it to
-    its end; both raise `Fault`. `patience` and `most` bound its loops; see `Progress`.
-    With `backwards`, the last block runs first, because nothing guarantees that block 0
-    does.
+    `dynamic_shared` is in bytes. `bind` prepares `fn` to run here, and `execute` runs
+    it to its end; both may raise `Fault`. `patience` and `most` bound its loops; see
+    `Progress`. With `backwards`, the last block runs first, because nothing guarantees
+    that block 0 does.
 
-    A traced launch overrides `array`, `notes` and the methods that are called for
-    events: `started`, `met`, `excused`, `fenced` and `specially`.
+    A traced launch overrides `array`, `notes`, `specially` and the methods that are
+    called for events, such as `started`, `met` and `fenced`.
     """
 
     patience, most = 2_000_000, 300_000_000
@@ -314,7 +313,7 @@ class Run:
         return self._starts[key]
 
     def declaration(self, site: tuple[CodeType, int]) -> tuple[CodeType, int]:
-        """Return the site of the same shared array in its function's first form.
+        """Return the site that corresponds to `site` in its function's first form.
 
         Forms that are one function to Numba share their arrays; see `Bound`. Returns
         `site` itself if the first form has no such place.
@@ -494,9 +493,9 @@ class Run:
             self._resume(ready)
 
     def _condemn(self, thread: Thread, how: str) -> None:
-        """Make `thread`, which repeats itself, fail when its loop begins again.
+        """Make `thread`, which repeats itself, fail at its loop's next iteration.
 
-        Raises `Fault` if the loop has not begun again after many more calls.
+        Raises `Fault` if that has not begun after many more calls.
         """
         if self._condemned is None:
             self._condemned = thread, in_vain(thread, how)
@@ -533,7 +532,7 @@ class Run:
         self.current.waiting = wait
 
     def stored(self, part: np.ndarray[Any, Any]) -> None:
-        """Mark `part` as written: an operation alongside the threads has stored it."""
+        """Mark `part` as written: an operation alongside the threads stored to it."""
         for data, marks in self.watched:
             if part.size and np.may_share_memory(data, part):
                 mark(data, marks, part)
@@ -579,7 +578,7 @@ class Run:
         return result if self.current.waiting is None else (yield)
 
     def _step(self) -> Any:
-        """Count an iteration; return false if the thread waits, as its turn is over."""
+        """Count an iteration; return false if it ends the thread's turn."""
         thread = self.current
         thread.steps += 1
         return thread.steps % TURN or self._goes_on(thread)
@@ -600,7 +599,10 @@ class Run:
         return False
 
     def _loop(self, items: Any, each: int = 1) -> Any:
-        """Return a loop's iterable, whose iterations are counted as `each`."""
+        """Return a loop's iterable; each of its iterations counts as `each` iterations.
+
+        Iterations over an array are not counted.
+        """
         kind = type(items)
         if kind is range or kind is tuple:
             try:

@@ -45,7 +45,7 @@ def seats(size: Dim3) -> list[Seat]:
 
 
 class Thread:
-    """One CUDA thread. `waiting` is what it waits for; None while it can run.
+    """One CUDA thread. `waiting` is what it waits for, or None.
 
     `generator` runs it, and is sent the `reply` that it waits for; a thread that never
     waits has none. `steps` counts the iterations of its `while` loops, `since` only

@@ -120,7 +120,7 @@ class Batch:
         return [each for some in self.readers.values() for each in some]
 
     def forget(self) -> None:
-        """Drop everything, after all threads have waited for the batch."""
+        """Drop keys, handles and readers once all threads have waited for the group."""
         for part in (self.keys, self.held, self.readers):
             part.clear()
 
@@ -330,8 +330,8 @@ class Warpgroups:
     def _ordered(self, call: str, thread: Thread, x: Any) -> None:
         """Raise `Fault` unless a `wgmma_fence` orders registers before a product.
 
-        PTX ISA, "wgmma.fence": before the first product, and between an access to
-        registers and a product that uses them.
+        PTX ISA, "wgmma.fence": it comes before the first product, and between an access
+        to registers and a product that uses them.
         """
         key = thread, pointer(x._data)
         if key in self._sums:

@@ -25,8 +25,8 @@ class Exchange:
     """A joint operation of a warp's lanes, from their arguments to their replies.
 
     It begins when all lanes of the mask have arrived, except those that have returned.
-    With `whole` none of them may have returned, and all must be at the same line. If it
-    is `ordered`, memory accesses before it happen before those after it.
+    With `whole`, none of them may have returned, and all must be at the same line. If
+    it is `ordered`, memory accesses before it happen before those after it.
     """
 
     name: str

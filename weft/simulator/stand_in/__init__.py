@@ -1,6 +1,5 @@
 """A stand-in for Numba where Numba is not installed.
 
 It provides the names that a kernel's file imports, and compiles nothing.
-`weft.simulator.install` makes imports of Numba find it. Importing it does not require
-NumPy; only arrays do.
+`weft.simulator.install` makes imports of Numba find it.
 """

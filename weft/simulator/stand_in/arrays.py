@@ -91,7 +91,7 @@ def _alike(one: Any, other: Any) -> None:
 
 
 def to_device(obj: Any, stream: Any = 0, copy: bool = True, to: Any = None) -> Any:
-    """Copy `obj`, an array or convertible to one, to the device: into `to` if given."""
+    """Copy `obj`, as an array, to the device: into `to` if given, or a new array."""
     if to is not None:
         to.copy_to_device(obj, stream)
         return to

@@ -50,8 +50,8 @@ class Type:
 class Number(Type):
     """A number type of `bitwidth` bits.
 
-    A conversion returns a NumPy number, which has its own type in a kernel; without
-    NumPy, a Python number rounded to as many bits.
+    A conversion returns a NumPy number, which keeps its type in a kernel. If NumPy is
+    not loaded, it returns a Python number rounded to as many bits.
     """
 
     bitwidth: int

@@ -49,7 +49,7 @@ class Unseen:
 
 
 def in_use(trace: Trace) -> InUse | None:
-    """Return the first access to registers of an unfinished product, or None."""
+    """Return the first forbidden use of an unfinished product's registers, or None."""
     held = trace.bulk.held
     if not held:
         return None

@@ -25,7 +25,7 @@ _KEPT = 4096  # shapes whose cost is cached
 def sectors(
     shape: int, lanes: int, start: int, unit: int, size: int, turns: bool
 ) -> tuple[int, int, tuple[int, ...]]:
-    """Return how many sectors a request moves, the fewest possible, and which ones.
+    """Return how many sectors a request moves, the minimum, and which ones it touches.
 
     start: the position of the first lane's element in its sector, which counts as
     sector 0. turns: whether lanes with the same address take turns.

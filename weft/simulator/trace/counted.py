@@ -40,7 +40,7 @@ class Counted:
 
     @cached_property
     def _instructions(self) -> list["Instruction"]:
-        """The requests of each spot to each region, in that order."""
+        """The requests of each spot to each region, ordered by spot, then by region."""
         notes = self._notes
         found: dict[tuple[int, int], Shapes] = {}
         for block in notes.blocks:
@@ -118,7 +118,7 @@ class Counted:
 
 
 class Sum:
-    """The total work of a line. `bytes` is by space."""
+    """The total work of a line. `bytes` has a number for each memory space."""
 
     def __init__(self) -> None:
         self.bytes, self.moved, self.flops = [0, 0, 0], 0, 0
@@ -191,8 +191,8 @@ class Instruction:
 
         Lanes in atomic operations do, with two exceptions. The hardware combines
         additions of 1 by several lanes to a word of shared memory. And if all threads
-        change the same element, whose index does not depend on data, the compiler
-        reduces their values first and has one lane add the result.
+        change the same integer in global memory, at an index that does not depend on
+        data, the compiler reduces their values first and has one lane add the result.
         """
         spot = self._spot
         if spot.operation != ATOMIC:
@@ -264,7 +264,7 @@ def _by_region(
 def _split(
     notes: Notes, spot: Spot, lists: Lists, iterations: Lists | None
 ) -> Iterator[Touched]:
-    """Split, by region, the lists of a spot that touches several regions.
+    """Yield each region's part of the lists of a spot that touches several regions.
 
     If regions overlap, one of them gets the accesses.
     """
@@ -306,7 +306,7 @@ def local_accesses(notes: Notes) -> Counter[int]:
 
 
 def _runs(notes: Notes, number: int) -> Iterator[tuple[list[int], int]]:
-    """Yield each run of equal lists among all lists `number`, and the run's length."""
+    """Yield one list of each run of equal lists `number`, and the length of the run."""
     last: list[int] = []
     times = 0
     for block in notes.blocks:

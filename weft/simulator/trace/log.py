@@ -61,7 +61,7 @@ class Log:
         return len(self._memory) - 2
 
     def start(self, number: int) -> int:
-        """Return the address at which the view of an array with this number begins."""
+        """Return the address at which the array view with this number begins."""
         return self._memory[number][1]
 
     def address(self, number: int, i: int, j: int) -> int:

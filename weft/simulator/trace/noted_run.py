@@ -251,7 +251,7 @@ class NotedRun(WatchedRun):
         return found
 
     def noted(self) -> Notes:
-        """Return all notes, once the launch is over."""
+        """Return all notes that have been taken so far."""
         known = self.addresses
         regions = []
         for k, (space, name) in enumerate(known.arrays):

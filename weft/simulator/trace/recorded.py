@@ -16,7 +16,7 @@ from weft.simulator.trace.trace import Trace
 
 
 class Recorded:
-    """A launch recorded in notes. Any other attribute is that of `full`."""
+    """A launch recorded in notes. Attributes that it lacks are looked up in `full`."""
 
     def __init__(self, notes: Notes, again: Callable[[], Trace]) -> None:
         """Keep the notes. again: runs the launch once more, and returns its trace."""

@@ -14,7 +14,7 @@ from functools import lru_cache
 from weft.simulator.limits import WARP
 from weft.simulator.trace.notes import Lists
 
-_LONG = 16  # entries per lane from which on comparing whole lists pays off
+_LONG = 16  # entries per lane at which comparing whole lists begins to pay off
 _ALL = [(1 << lanes) - 1 for lanes in range(WARP + 1)]
 _BIAS = 1 << 62
 
@@ -55,8 +55,8 @@ class Shapes:
     def add(self, lists: Lists, iterations: Lists | None = None) -> None:
         """Add the requests of a block, from its threads' numbers.
 
-        iterations: the iteration of each number. Without these, the k-th numbers of
-        lanes form a request.
+        iterations: the iteration of each number. Without these, the k-th numbers of a
+        warp's lanes form a request.
         """
         for at in range(0, len(lists), WARP):
             lanes = lists[at : at + WARP]

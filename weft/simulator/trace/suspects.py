@@ -561,7 +561,7 @@ def of_local(memory: Memory) -> Iterable[Suspect]:
 
 
 def by_thread(memory: Memory, block: Block, lists: list[int]) -> list[list[Any]]:
-    """Return each thread's notes in `lists`, and its times of synchronisation."""
+    """Return each thread's notes in `lists`, and their lengths when it synchronised."""
     some = [k for k in lists if block.lists[k] is not None]
     if not some:
         return []
@@ -597,7 +597,7 @@ def of_thread(memory: Memory, block: Block, thread: int) -> set[int]:
 
 
 def of_shared_list(memory: Memory, number: int) -> set[int]:
-    """Return the elements read before they are written, by the shared list `number`."""
+    """Return elements whose first access in the shared list `number` is not a write."""
     found: set[int] = set()
     last: Numbers = []
     for block in memory.notes.blocks:

@@ -20,7 +20,7 @@ Index = tuple[int, ...]
 
 @dataclass
 class Copied:
-    """A bulk copy, as it was when it began.
+    """A bulk copy, and the state of its mbarrier when it began.
 
     bar: the mbarrier that counts its bytes. phase: how many phases of this mbarrier
     were complete. announced: whether bytes had been announced there. arrived: the row
@@ -47,11 +47,11 @@ class Apart:
 
 @dataclass
 class Held:
-    """Registers of a thread that a product uses, or changes: from `row` to `landed`.
+    """Registers that a product uses or changes, from row `row` to row `landed`.
 
-    thread: its number in the whole grid. start: the registers' address. change: whether
-    the product changes them. committed: the row before which its group was made. Fields
-    for what has not happened are None.
+    thread: the number, in the whole grid, of the thread that has them. start: their
+    address. change: whether the product changes them. committed: the row before which
+    its group was made. Fields for what has not happened are None.
     """
 
     call: str

@@ -26,7 +26,7 @@ class Watched(Array):
     _unit: int
 
     def attach(self, run: Any, number: int, base: int) -> None:
-        """Report accesses to `run`. base: the trace's address minus the host's."""
+        """Let `run` record all accesses. base: the trace's address minus the host's."""
         self._run, self._id, self._base = run, number, base
         self._fields: dict[str, Array] = {}
         run.attached(self)

@@ -37,8 +37,8 @@ class Recording:
     `fresh` are the names of the arrays that hold nothing before the launch. `look` is
     called with the trace so far, from time to time in a long launch; it may raise to
     end the run. With `every`, all blocks are recorded, otherwise a sample if there are
-    many. `fill` puts initial values into new shared or local memory, by default the
-    poison of `arrays`.
+    many. `fill` puts initial values into new shared or local memory, by default those
+    of `memory.arrays.poison`.
     """
 
     fresh: frozenset[str] = frozenset()

@@ -207,7 +207,7 @@ class Accesses(Values):
         node: ast.AST,
         operation: int = WRITE,
     ) -> None:
-        """Store a number to an element and mark the element; note a WRITE."""
+        """Add statements that store to an element, mark it, and note a WRITE."""
         verb = "write" if operation == WRITE else CHANGES
         self._remember(target, base, alias, indices, verb)
         row = self.of_array(base, alias, "v", target)

@@ -290,7 +290,7 @@ _SHAPED = frozenset([("cuda", "shared.array"), ("cuda", "local.array")])
 
 
 def _is_single(name: str, given: list[Kind]) -> bool:
-    """Return whether `min`, `max`, `sum` gets a number or a multi-dimensional array."""
+    """Return whether `min`, `max` or `sum` runs over a number or a multi-axis array."""
     if not (name == "sum" and given) and not (
         name in ("min", "max") and len(given) == 1
     ):

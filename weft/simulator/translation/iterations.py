@@ -30,7 +30,7 @@ _OF_ARRAYS = frozenset(["shape", "size", "ndim"])
 
 
 class Around:
-    """A loop, or the call of a device function, that contains statements.
+    """A loop, or the call of a device function, around the code being translated.
 
     `begins` and `each` are statements before a loop and at the beginning of its body,
     which do nothing unless the iteration is used.
@@ -75,7 +75,10 @@ class Together:
 
 
 def inner(around: Around | None, number: int, node: ast.AST) -> ast.expr:
-    """Return an expression for iteration or call `number` in `around`'s iteration."""
+    """Return an expression for an iteration, or a call, inside `around`'s iteration.
+
+    number: its number there. If `around` is None, that is the whole expression.
+    """
     own = syntax.constant(number, node)
     if around is None:
         return own
@@ -90,7 +93,10 @@ def nothing(node: ast.AST) -> ast.Expr:
 
 
 def leaves(node: ast.AST, how: type[ast.stmt]) -> bool:
-    """Return whether `node` has a `break` or `continue` of the loop around it."""
+    """Return whether `node` contains a `how` statement that acts on the loop around it.
+
+    how: `ast.Break` or `ast.Continue`.
+    """
     if isinstance(node, how):
         return True
     if isinstance(node, (ast.For, ast.While)):

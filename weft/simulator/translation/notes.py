@@ -1,4 +1,4 @@
-"""Mark what a trace records of a kernel: its loads, and its amount of arithmetic.
+"""Mark what a trace records of a kernel: its loads, and how much it computes.
 
 Arithmetic on loaded values is counted by their loads: a load is marked with the number
 of operations that go with it, `flops`. Any other expression with arithmetic in it is
@@ -20,11 +20,11 @@ NOTES, BASE = "__notes__", "__base__"
 
 
 class Noting(Enum):
-    """The detail of a kernel's notes.
+    """The level of detail of a kernel's notes.
 
-    NONE: nothing. NUMBERS: for each place the numbers of the elements, in lists of each
-    thread. ACCESSES: each access in one log, in order. CALLS: as ACCESSES, with loads
-    by calls.
+    NONE: nothing. NUMBERS: for each place the numbers of the elements, in lists for
+    each thread. ACCESSES: each access in one log, in order. CALLS: as ACCESSES, with
+    loads by calls.
     """
 
     NONE = "none"

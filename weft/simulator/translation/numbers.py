@@ -54,7 +54,7 @@ def written(to: Cast | None) -> str:
 
 @cache
 def wider(to: Cast | None) -> Any:
-    """Return a function that converts to `to` a variable that may have another type."""
+    """Return a function that converts a value to `to`; None leaves it unchanged."""
     if isinstance(to, tuple):
         parts = list(map(wider, to))
         return lambda values: tuple(f(v) for f, v in zip(parts, values, strict=True))

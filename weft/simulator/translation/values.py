@@ -79,7 +79,10 @@ class Values:
         return self.pure("plain", node, made)
 
     def numpys(self, made: ast.expr, given: Kind, node: ast.AST) -> ast.expr:
-        """Convert a plain number, or each in a tuple, to a number of NumPy's type."""
+        """Convert a plain number, or each in a tuple, to a NumPy number of its type.
+
+        Other values, and a single bool or int64, are left unchanged.
+        """
         if isinstance(given, Tup) and all_numbers(given.parts):
             found = tuple(part.number for part in given.parts)  # type: ignore[union-attr]
             what = f"numpys_{'_'.join(map(str, found))}"
@@ -270,7 +273,7 @@ class Values:
         )
 
     def _cast(self, node: ast.AST, made: ast.expr, given: Number | None) -> ast.expr:
-        """Convert a result whose type loops widen; see `settled` in `inference`."""
+        """Convert a result whose type a loop widens; see `settled` in `inference`."""
         cast = getattr(node, "cast", None)
         if cast is None or cast is given:
             return made
