@@ -32,8 +32,10 @@ backward = import_module("weft.chapters.24_attention.backward_kernels")
 forward = import_module("weft.chapters.24_attention.forward_kernel")
 
 box, rows, flat = uint8[::1], float32[:, ::1], float32[::1]
+counts, parts = int32[::1], float32[:, :, ::1]
+ATTEND = counts, parts, int32, int32, int32, float32
 kernels = {
-    "attend": ((box,) * 4 + (rows, int32[::1], int32, int32, float32)),
+    "attend": (box,) * 4 + (rows, *ATTEND),
     "grads_kv": ((box,) * 7 + (flat, flat, int32, int32, float32, float32)),
     "grads_queries": ((box,) * 3 + (int32, int32, float32)),
     "grads_queries_again": ((box,) * 5 + (rows, rows, int32, float32, float32)),
@@ -84,34 +86,49 @@ def test_a_stack_of_matrices_is_contiguous():
 
 @pytest.mark.long
 @pytest.mark.parametrize("keys", [128, 160])
-@pytest.mark.parametrize("causal", [False, True])
-def test_the_forward_kernel_runs_in_the_simulator(causal, keys):
-    """Two heads of 200 rows, in one block: right, and with no hazard."""
+@pytest.mark.parametrize("how", ["whole", "causal", "cut"])
+def test_the_forward_kernel_runs_in_the_simulator(how, keys):
+    """Two heads of 200 rows, in one block: right, and with no hazard.
+
+    Or of 400 rows, in three: the last two of eight tiles are cut in two.
+    """
     torch = pytest.importorskip("torch")
     from weft.stack_maps import stack_map
 
     forward = import_module("weft.chapters.24_attention.forward_kernel")
     random = torch.Generator().manual_seed(1)
-    q, k, v = (torch.randn(2, 200, 128, generator=random).bfloat16() for _ in "qkv")
-    out, lse = torch.zeros_like(q), torch.zeros(2, 256)
-    k[:, 190:] *= 20  # the maximum grows by more than it may be too small
+    causal, cut = how == "causal", how == "cut"
+    seq, blocks, left = (400, 3, 2) if cut else (200, 1, 0)
+    tiles = 2 * -(-seq // 128)
+    q, k, v = (torch.randn(2, seq, 128, generator=random).bfloat16() for _ in "qkv")
+    out, lse = torch.zeros_like(q), torch.zeros(2, 64 * tiles)
+    parts = torch.zeros(2 * max(left, 1), forward.PART, 256)
+    k[:, 190:200] *= 20  # the maximum grows by more than it may be too small
     boxes = (128, 64), (keys, 64), (keys, 64), (64, 64)
     maps = list(map(stack_map, (q, k, v, out), boxes))
     sizes, shared = forward.key_sizes(keys)
     kernel = forward.attend
-    made = templates.specialise(kernel, unroll=("step",), CAUSAL=causal, **sizes)
+    sizes |= {"CAUSAL": causal, "CUTS": 1 + cut}
+    made = templates.specialise(kernel, unroll=("step",), **sizes)
     counter, scale = torch.zeros(2, dtype=torch.int32), 128**-0.5
-    args = *maps, lse, counter, 200, 2, scale * forward.LOG2E
+    numbers = seq, 2, tiles - left
+    args = *maps, lse, counter, parts, *numbers, scale * forward.LOG2E
     templates.large_shared(made, shared, *args)
-    trace, _ = record(made, (1, 384, 0, shared), args)
+    trace, _ = record(made, (blocks, 384, 0, shared), args)
     assert hazards.find(trace) is None
+    if cut:
+        join = templates.specialise(forward.join_parts, **sizes)
+        rest = parts, out.view(torch.int32), lse, *numbers
+        trace, _ = record(join, ((left, 16), 256), rest)
+        assert hazards.find(trace) is None
     scores = q.float() @ k.float().transpose(1, 2) * scale
     if causal:
-        later = torch.triu(torch.ones(200, 200, dtype=torch.bool), 1)
+        later = torch.triu(torch.ones(seq, seq, dtype=torch.bool), 1)
         scores = scores.masked_fill(later, -torch.inf)
     wanted = torch.softmax(scores, -1) @ v.float()
     assert torch.allclose(out.float(), wanted, atol=0.02)
-    assert torch.allclose(lse[:, :200], torch.logsumexp(scores, -1), atol=1e-4)
+    assert torch.allclose(lse[:, :seq], torch.logsumexp(scores, -1), atol=1e-4)
+    assert not counter.any()  # ready for the next launch
 
 
 @pytest.mark.long
@@ -145,7 +162,8 @@ def test_the_backward_kernels_run_in_the_simulator(causal):
     def hazard(kernel, blocks, shared, *args):
         made = templates.specialise(kernel, unroll=("step",), CAUSAL=causal)
         templates.large_shared(made, shared, *args)
-        return hazards.find(record(made, (blocks, 384, 0, shared), args)[0])
+        grid = 1, blocks  # a head at a time
+        return hazards.find(record(made, (grid, 384, 0, shared), args)[0])
 
     near = [stack_map(x, (64, 64)) for x in (q, g, dk, dv, ds)]
     maps = near[0], *(stack_map(x, (128, 64)) for x in (k, v)), *near[1:]

@@ -35,16 +35,18 @@ def compiled(name, kernel, signature, threads=0, unroll=(), **constants):
 def chapter(name):
     return import_module(f"weft.chapters.{name}")
 
+counts, parts = int32[::1], float32[:, :, ::1]
+ATTEND = counts, parts, int32, int32, int32, float32
 """
 HOPPER = """
 box, rows, flat = uint8[::1], float32[:, ::1], float32[::1]
 forward, backward = map(chapter, ("24_attention.forward_kernel",
                                   "24_attention.backward_kernels"))
-signature = (box,) * 4 + (rows, int32[::1], int32, int32, float32)
+signature = (box,) * 4 + (rows, *ATTEND)
 for causal in (False, True):
     for keys in (128, 160):
         name = f"attend {causal} {keys}"
-        sizes = forward.key_sizes(keys)[0] | {"CAUSAL": causal}
+        sizes = forward.key_sizes(keys)[0] | {"CAUSAL": causal, "CUTS": 4}
         compiled(name, forward.attend, signature, 384, ["step"], **sizes)
 signature = (box,) * 7 + (flat, flat, int32, int32, float32, float32)
 for causal in (False, True):
@@ -133,7 +135,7 @@ def test_registers_suffice_within_the_loops(tmp_path):
 WAITS = """
 box, rows = uint8[::1], float32[:, ::1]
 kernel = chapter("24_attention.forward_kernel").attend
-signature = (box,) * 4 + (rows, int32[::1], int32, int32, float32)
+signature = (box,) * 4 + (rows, *ATTEND)
 for before in (0, 1):
     compiled(f"{before}", kernel, signature, 384, ["step"], BEFORE_WAIT=before)
 """

@@ -1,5 +1,7 @@
 """Attention on a GPU: encodes the tensor maps and launches the fast kernels."""
 
+import math
+
 from numba import cuda
 
 import weft
@@ -15,7 +17,7 @@ from .backward_kernels import (
     grads_queries_again,
     row_sums,
 )
-from .forward_kernel import LOG2E, attend, key_sizes
+from .forward_kernel import LOG2E, PART, attend, join_parts, key_sizes
 
 if weft.GPU:
     import torch
@@ -47,14 +49,31 @@ def best_keys(seq, causal):
     return 160 if seq >= (16384 if causal else 4096) else 128
 
 
+def best_cuts(seq, causal, idle):
+    """Return the parts of each tile in the last turn, chosen by times on an H200.
+
+    idle: the share of the blocks that would have no tile in this turn.
+    """
+    return 4 if seq >= 4096 and not causal and idle > 0.4 else 1
+
+
+def heads_together(seq, causal):
+    """Return the heads whose tiles are sorted by length together.
+
+    Their keys and values have 16,384 rows each: 8 MB, which fit into the L2 cache.
+    """
+    return max(1, 16384 // seq) if causal else 1
+
+
 class Attention:
     """Attention of bfloat16 tensors (heads, seq, 128) on a GPU.
 
     It keeps everything that the kernels need for one set of tensors. keys: in a tile of
-    the forward pass. constants: other values for constants of `attend`.
+    the forward pass. cuts: see `best_cuts`. constants: other values for constants of
+    `attend`.
     """
 
-    def __init__(self, q, k, v, causal, keys=None, **constants):
+    def __init__(self, q, k, v, causal, keys=None, cuts=None, **constants):
         self.q, self.k, self.v, self.causal = q, k, v, causal
         planes, self.seq, _ = q.shape
         self.blocks = -(-self.seq // 128)
@@ -66,32 +85,44 @@ class Attention:
         self.maps = [stack_map(q, (128, 64))]
         self.maps += [stack_map(x, (keys, 64)) for x in (k, v)]
         self.maps.append(stack_map(self.out, (64, 64)))
-        tensors = *self.maps, self.lse, self.counter
-        self.arguments = (
-            *map(cuda.as_cuda_array, tensors),
-            self.seq,
-            planes,
-            SCALE128 * LOG2E,
-        )
-        sizes, self.shared = key_sizes(keys)
-        sizes |= constants
-        self.kernel = launcher(attend, causal, self.shared, self.arguments, **sizes)
         sms = torch.cuda.get_device_properties(0).multi_processor_count
-        self.grid = min(sms, self.blocks * planes)
+        tiles = self.blocks * planes
+        self.grid = min(sms, tiles)
+        idle = -tiles % self.grid / self.grid
+        cuts = cuts or best_cuts(self.seq, causal, idle)
+        self.left = tiles % self.grid if cuts > 1 else 0  # tiles that are cut
+        self.parts = q.new_empty(
+            max(self.left * cuts, 1), PART, 256, dtype=torch.float32
+        )
+        tensors = *self.maps, self.lse, self.counter, self.parts
+        numbers = self.seq, planes, tiles - self.left
+        array = cuda.as_cuda_array
+        self.arguments = *map(array, tensors), *numbers, SCALE128 * LOG2E
+        sizes, self.shared = key_sizes(keys)
+        together = heads_together(self.seq, causal)
+        sizes |= {"CUTS": cuts, "TOGETHER": together} | constants
+        self.kernel = launcher(attend, causal, self.shared, self.arguments, **sizes)
+        self.join = specialise(join_parts, CAUSAL=causal, **sizes)
+        words = array(self.out.view(torch.int32))
+        self.of_parts = array(self.parts), words, array(self.lse), *numbers
 
     def forward(self):
         """Write the output and the log-sum-exp."""
         launch = self.grid, 384, bench.stream(), self.shared
         self.kernel[launch](*self.arguments)
+        if self.left:
+            self.join[(self.left, 16), 256, bench.stream()](*self.of_parts)
         return self.out
 
-    def prepare(self, g, stored=True):
+    def prepare(self, g, stored=True, together=None):
         """Make room for the gradients, given that of the output.
 
         stored: whether dS goes through memory, seq * seq bfloat16 for each head, rather
-        than being computed twice.
+        than being computed twice. together: see `heads_together`.
         """
         self.g, self.stored = g, stored
+        together = together or heads_together(self.seq, self.causal)
+        self.together = math.gcd(together, self.planes)
         self.dq, self.dk, self.dv = (torch.empty_like(g) for _ in "qkv")
         self.delta, self.lse2 = (torch.empty_like(self.lse) for _ in "dl")
         # dS.T: for each tile of 64 queries, all keys
@@ -127,7 +158,9 @@ class Attention:
         """Write dq, dk and dv; `prepare` and `forward` come before."""
         stream, planes = bench.stream(), self.planes
         row_sums[(self.padded // 16, planes), 256, stream](*self.of_rows)
-        self.kv[(self.blocks, planes), 384, stream, KV_SHARED](*self.of_kv)
-        grid = -(-self.seq // self.q_rows), planes
+        heads = self.together
+        grid = heads, self.blocks, planes // heads
+        self.kv[grid, 384, stream, KV_SHARED](*self.of_kv)
+        grid = heads, -(-self.seq // self.q_rows), planes // heads
         self.dq_kernel[grid, 384, stream, self.q_shared](*self.of_q)
         return self.dq, self.dk, self.dv

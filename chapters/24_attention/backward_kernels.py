@@ -100,6 +100,13 @@ def place_of(row):
     return (row & int32(-16)) + int32(2) * (pair + half) + (row & int32(1))
 
 
+@cuda.jit(device=True)
+def head_and_block():
+    """Return the head and the tile of a block. Heads take turns, some at a time."""
+    heads, first = int32(cuda.gridDim.x), int32(cuda.blockIdx.z)
+    return first * heads + int32(cuda.blockIdx.x), int32(cuda.blockIdx.y)
+
+
 @cuda.jit
 def row_sums(o, g, lse, delta, lse2, seq):
     """Write delta, the sums of o * g, and lse in base 2; 16 lanes per row."""
@@ -347,8 +354,8 @@ def grads_kv(
     memory = cuda.shared.array(0, uint8, alignment=1024)
     side = cuda.shared.array(SIDES, float32, alignment=128)
     bars = cuda.shared.array(KV_BARS, uint64)
-    t, plane = int32(cuda.threadIdx.x), int32(cuda.blockIdx.y)
-    j, pad = int32(cuda.blockIdx.x), int32(pad)
+    t, pad = int32(cuda.threadIdx.x), int32(pad)
+    plane, j = head_and_block()
     blocks = (int32(seq) + int32(63)) >> int32(6)
     first = int32(0)
     if CAUSAL:
@@ -479,10 +486,10 @@ def grads_queries(map_ds, map_k, map_dq, seq, pad, factor):
     memory = cuda.shared.array(0, uint8, alignment=1024)
     words = cuda.shared.array(0, int32, alignment=1024)  # the same bytes
     bars = cuda.shared.array(Q_BARS, uint64)
-    t, plane = int32(cuda.threadIdx.x), int32(cuda.blockIdx.y)
-    i, count = int32(cuda.blockIdx.x), (int32(seq) + int32(63)) >> int32(6)
+    t, (plane, i) = int32(cuda.threadIdx.x), head_and_block()
+    count = (int32(seq) + int32(63)) >> int32(6)
     if CAUSAL:
-        i = int32(cuda.gridDim.x) - int32(1) - i  # the longest first
+        i = int32(cuda.gridDim.y) - int32(1) - i  # the longest first
         count = min(count, int32(4) * i + int32(4))
     if t == 0:
         for each in (map_ds, map_k, map_dq):
@@ -611,10 +618,10 @@ def grads_queries_again(
     """Write dq of 128 queries from all keys that they see, without a stored dS."""
     memory = cuda.shared.array(0, uint8, alignment=1024)
     bars = cuda.shared.array(9, uint64)
-    t, plane = int32(cuda.threadIdx.x), int32(cuda.blockIdx.y)
-    i, count = int32(cuda.blockIdx.x), (int32(seq) + int32(127)) >> int32(7)
+    t, (plane, i) = int32(cuda.threadIdx.x), head_and_block()
+    count = (int32(seq) + int32(127)) >> int32(7)
     if CAUSAL:
-        i = int32(cuda.gridDim.x) - int32(1) - i  # the longest first
+        i = int32(cuda.gridDim.y) - int32(1) - i  # the longest first
         count = i + int32(1)
     if t == 0:
         for each in (map_q, map_k, map_v, map_g, map_dq):

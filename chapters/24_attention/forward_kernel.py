@@ -20,7 +20,11 @@
   skipped;
 - the 132 blocks are persistent: each computes one tile of the output after the other. A
   block gets the number of its next tile from a counter in global memory. The last block
-  to finish resets the counter to zero.
+  to finish resets the counter to zero;
+- with a causal mask, the tiles of some heads are sorted by their length together, so
+  the last tiles of a launch are short (`TOGETHER`);
+- without a mask, the last turn of the blocks has too few tiles for all of them. Each of
+  these tiles is cut into four parts, and `join_parts` adds them up (`CUTS`).
 
 Read `attend_tiles` first. The other functions load, store and count.
 """
@@ -66,6 +70,11 @@ CAUSAL = False
 KEYS = 128  # of a tile; `key_sizes` returns the constants that follow
 SCORES, WEIGHTS, STEPS, KEY_BOX = 64, 32, 8, 16384
 BEFORE_WAIT, RARELY = 1, 1  # 0 leaves a change out: see `finish` and `soften`
+TOGETHER = 1  # heads whose tiles are sorted by length together: see `of_tile`
+CUTS = 1  # parts of each tile from `whole` on
+PART = 68  # numbers of a thread for a part: 64 sums, and top and weight of two rows
+ITEM = 5  # integers for an item: head, block of queries, first and last tile, part
+ITEMS = 2 * ITEM
 SLACK = float32(8)
 FAR = float32(-1e30)
 LOG2E = float32(math.log2(math.e))
@@ -239,32 +248,60 @@ def put_rows(memory, at, acc, f0, f1, thread, group, stack, row, plane):
 
 
 @cuda.jit(device=True)
-def of_tile(tile, blocks, seq):
+def of_tile(tile, blocks, planes, seq):
     """Return the head, the block of queries, and its number of key tiles."""
-    plane = tile // blocks
-    i = tile - plane * blocks
-    end = seq
-    if CAUSAL:
-        i = blocks - int32(1) - i  # the longest first
-        end = (i + int32(1)) * int32(128)
-    return plane, i, int32((end + int32(KEYS - 1)) // int32(KEYS))
+    if not CAUSAL:
+        plane = tile // blocks
+        return plane, tile - plane * blocks, tiles_of_keys(seq)
+    # TOGETHER heads at a time, and their longest blocks first
+    first = tile // (int32(TOGETHER) * blocks) * int32(TOGETHER)
+    heads = min(int32(TOGETHER), planes - first)
+    tile -= first * blocks
+    i = tile // heads
+    plane = first + tile - i * heads
+    i = blocks - int32(1) - i
+    return plane, i, tiles_of_keys((i + int32(1)) * int32(128))
+
+
+@cuda.jit(device=True)
+def tiles_of_keys(end):
+    """Return the number of tiles of keys before row `end`."""
+    return int32((end + int32(KEYS - 1)) // int32(KEYS))
 
 
 @cuda.jit(device=True)
 def load_tiles(
-    memory, bars, tiles, counter, map_q, map_k, map_v, seq, blocks, total
+    memory, bars, items, counter, map_q, map_k, map_v, seq, blocks, planes, whole
 ):
-    """The producer: queries, keys and values of one tile after the other."""
+    """The producer: queries, keys and values of one item after the other.
+
+    An item is a tile of the output, or one of CUTS parts of a tile from `whole` on.
+    """
     stage, parity = int32(0), int32(1)
     b, q_parity = int32(0), int32(1)
-    tile = int32(cuda.blockIdx.x)
-    while tile < total:
-        plane, i, count = of_tile(tile, blocks, seq)
+    n, end = int32(cuda.blockIdx.x), whole
+    if CUTS > 1:
+        end += (blocks * planes - whole) * int32(CUTS)
+    while n < end:
+        tile, part, first = n, int32(-1), int32(0)
+        if CUTS > 1 and n >= whole:
+            part = n - whole
+            tile = whole + part // int32(CUTS)
+        plane, i, last = of_tile(tile, blocks, planes, seq)
+        if CUTS > 1 and n >= whole:
+            cut, count = part % int32(CUTS), last
+            first = cut * count // int32(CUTS)
+            last = (cut + int32(1)) * count // int32(CUTS)
         mbarrier_wait(bars, int32(Q_EMPTY) + b, q_parity)
-        tiles[b] = tile
+        item = b * int32(ITEM)
+        items[item] = plane
+        items[item + 1] = i
+        items[item + 2] = first
+        items[item + 3] = last
+        items[item + 4] = part
         at, row = b * int32(ROWS), i * int32(128)
         load_rows(memory, at, BOX, map_q, row, plane, bars, int32(Q_FULL) + b)
-        for j in range(count):
+        for j in range(first, last):
             at, row = stage * int32(2 * KEY_BOX), int32(j) * int32(KEYS)
             at_k, at_v = int32(FIRST_K) + at, int32(FIRST_V) + at
             full = int32(K_FULL) + stage
@@ -275,9 +312,9 @@ def load_tiles(
             load_rows(memory, at_v, KEY_BOX, map_v, row, plane, bars, full)
             stage, parity = next_stage(stage, parity, STAGES)
         b, q_parity = next_stage(b, q_parity, 2)
-        tile = int32(cuda.gridDim.x) + int32(cuda.atomic.add(counter, 0, 1))
+        n = int32(cuda.gridDim.x) + int32(cuda.atomic.add(counter, 0, 1))
     mbarrier_wait(bars, int32(Q_EMPTY) + b, q_parity)
-    tiles[b] = total  # no more
+    items[b * int32(ITEM)] = -1  # no more
     mbarrier_arrive(bars, int32(Q_FULL) + b)
     if cuda.atomic.add(counter, 1, 1) == int32(cuda.gridDim.x) - int32(1):
         counter[0] = 0
@@ -285,7 +322,29 @@ def load_tiles(
 
 
 @cuda.jit(device=True)
-def attend_tiles(memory, bars, tiles, map_o, lse, seq, scale, blocks, total, consumer):
+def keep_part(parts, part, o, top0, weight0, top1, weight1):
+    """Store a thread's sums for a part of a tile, for `join_parts`."""
+    at = int32(cuda.threadIdx.x) - int32(128)
+    for c in range(64):
+        parts[part, c, at] = o[c]
+    parts[part, 64, at] = top0
+    parts[part, 65, at] = weight0
+    parts[part, 66, at] = top1
+    parts[part, 67, at] = weight1
+
+
+@cuda.jit(device=True)
+def attend_tiles(
+    memory,
+    bars,
+    items,
+    map_o,
+    lse,
+    parts,
+    seq,
+    scale,
+    consumer,
+):
     """A consumer: 64 rows of the output of each tile."""
     s = cuda.local.array(SCORES, float32)
     o = cuda.local.array(64, float32)
@@ -297,10 +356,14 @@ def attend_tiles(memory, bars, tiles, map_o, lse, seq, scale, blocks, total, con
     stage, parity = int32(0), int32(0)
     b, q_parity = int32(0), int32(0)
 
+    done = int32(0)
+
     mbarrier_wait(bars, int32(Q_FULL), int32(0))
-    tile = tiles[0]
-    while tile < total:
-        plane, i, count = of_tile(tile, blocks, seq)
+    plane = items[0]
+    while plane >= int32(0):
+        item = b * int32(ITEM)
+        i, first = items[item + 1], items[item + 2]
+        last, part = items[item + 3], items[item + 4]
         row = i * int32(128) + row_in_tile
         offset = b * int32(ROWS) + consumer * int32(BOX // 2)
         q = descriptor(memory, offset)
@@ -320,17 +383,18 @@ def attend_tiles(memory, bars, tiles, map_o, lse, seq, scale, blocks, total, con
         hold(s, SCORES)
         if thread == 0:
             mbarrier_arrive(bars, int32(K_EMPTY) + stage)
-            if tile >= int32(cuda.gridDim.x):  # not this block's first
+            if done > int32(0):
                 bulk_wait_read(0)  # the output before has left its place
                 mbarrier_arrive(bars, int32(Q_EMPTY) + (b ^ int32(1)))
-        if seen < int32(KEYS):
-            hide(s, col, row, seq)
+        key = first * int32(KEYS)
+        if seen < key + int32(KEYS):
+            hide(s, key + col, row, seq)
         top0, weight0, factor0 = soften(s, top0, weight0, scale, 0)
         top1, weight1, factor1 = soften(s, top1, weight1, scale, 2)
         pack(p, s, WEIGHTS)
 
         # start the scores of tile j and the values of tile j - 1 together
-        for j in range(int32(1), count):
+        for j in range(first + int32(1), last):
             old, old_parity, old_at = stage, parity, at
             stage, parity = next_stage(stage, parity, STAGES)
             at = stage * int32(2 * KEY_BOX)
@@ -374,18 +438,21 @@ def attend_tiles(memory, bars, tiles, map_o, lse, seq, scale, blocks, total, con
         if thread == 0:
             mbarrier_arrive(bars, int32(V_EMPTY) + stage)
         stage, parity = next_stage(stage, parity, STAGES)
-        f0, f1 = float32(1) / weight0, float32(1) / weight1
-        first = i * int32(128) + consumer * int32(64)
-        put_rows(
-            memory, offset, o, f0, f1, thread, consumer + int32(1), map_o, first, plane
-        )
-        if col == 0:
-            put_lse(lse, plane, row, seq, top0, weight0)
-            put_lse(lse, plane, row + int32(8), seq, top1, weight1)
+        if CUTS > 1 and part >= int32(0):
+            keep_part(parts, part, o, top0, weight0, top1, weight1)
+            named_barrier(consumer + int32(1), int32(128))  # all have read the item
+        else:
+            f0, f1 = float32(1) / weight0, float32(1) / weight1
+            start, group = i * int32(128) + consumer * int32(64), consumer + int32(1)
+            put_rows(memory, offset, o, f0, f1, thread, group, map_o, start, plane)
+            if col == 0:
+                put_lse(lse, plane, row, seq, top0, weight0)
+                put_lse(lse, plane, row + int32(8), seq, top1, weight1)
 
         b, q_parity = next_stage(b, q_parity, 2)
+        done += int32(1)
         mbarrier_wait(bars, int32(Q_FULL) + b, q_parity)
-        tile = tiles[b]
+        plane = items[b * int32(ITEM)]
     if thread == 0:
         bulk_wait(0)
 
@@ -398,14 +465,25 @@ def put_lse(lse, plane, row, seq, top, weight):
 
 
 @cuda.jit
-def attend(map_q, map_k, map_v, map_o, lse, counter, seq, planes, scale):
+def attend(
+    map_q,
+    map_k,
+    map_v,
+    map_o,
+    lse,
+    counter,
+    parts,
+    seq,
+    planes,
+    whole,
+    scale,
+):
     """Attention of each head: TMA and wgmma, 3 warpgroups per block."""
     memory = cuda.shared.array(0, uint8, alignment=1024)
     bars = cuda.shared.array(BARS, uint64)
-    tiles = cuda.shared.array(2, int32)
+    items = cuda.shared.array(ITEMS, int32)
     t = int32(cuda.threadIdx.x)
     blocks = (int32(seq) + int32(127)) >> int32(7)
-    total = blocks * int32(planes)
     if t == 0:
         for each in (map_q, map_k, map_v, map_o):
             fence_tensor_map(each)
@@ -426,14 +504,15 @@ def attend(map_q, map_k, map_v, map_o, lse, counter, seq, planes, scale):
             load_tiles(
                 memory,
                 bars,
-                tiles,
+                items,
                 counter,
                 map_q,
                 map_k,
                 map_v,
                 int32(seq),
                 blocks,
-                total,
+                int32(planes),
+                int32(whole),
             )
     else:
         setmaxnreg_inc(232)
@@ -441,12 +520,50 @@ def attend(map_q, map_k, map_v, map_o, lse, counter, seq, planes, scale):
         attend_tiles(
             memory,
             bars,
-            tiles,
+            items,
             map_o,
             lse,
+            parts,
             int32(seq),
             float32(scale),
-            blocks,
-            total,
             consumer,
         )
+
+
+@cuda.jit
+def join_parts(parts, out, lse, seq, planes, whole):
+    """Add up the parts of the tiles that were cut, and write their rows.
+
+    A block has a tile and four of the sums of each thread. Its thread t has the sums
+    of thread t of the consumers.
+    """
+    t, tile = int32(cuda.threadIdx.x), int32(cuda.blockIdx.x)
+    c, seq = int32(4) * int32(cuda.blockIdx.y), int32(seq)
+    top0, top1, weight0, weight1 = FAR, FAR, float32(0), float32(0)
+    sums = cuda.local.array(4, float32)
+    for k in range(4):
+        sums[k] = float32(0)
+    for cut in range(CUTS):
+        part = tile * int32(CUTS) + int32(cut)
+        own0, own1 = parts[part, 64, t], parts[part, 66, t]
+        high0, high1 = libdevice.fmaxf(top0, own0), libdevice.fmaxf(top1, own1)
+        old0, new0 = exp2(top0 - high0), exp2(own0 - high0)
+        old1, new1 = exp2(top1 - high1), exp2(own1 - high1)
+        weight0 = weight0 * old0 + parts[part, 65, t] * new0
+        weight1 = weight1 * old1 + parts[part, 67, t] * new1
+        for k in range(2):
+            sums[k] = sums[k] * old0 + parts[part, c + k, t] * new0
+            sums[k + 2] = sums[k + 2] * old1 + parts[part, c + k + 2, t] * new1
+        top0, top1 = high0, high1
+
+    blocks, lane = (seq + int32(127)) >> int32(7), t & int32(31)
+    plane, i, _ = of_tile(int32(whole) + tile, blocks, int32(planes), seq)
+    row = i * int32(128) + (t >> int32(5)) * int32(16) + (lane >> int32(2))
+    word, f0, f1 = c + (lane & int32(3)), float32(1) / weight0, float32(1) / weight1
+    if row < seq:
+        out[plane, row, word] = bf16_pair(sums[0] * f0, sums[1] * f0)
+    if row + int32(8) < seq:
+        out[plane, row + int32(8), word] = bf16_pair(sums[2] * f1, sums[3] * f1)
+    if word == int32(0):
+        put_lse(lse, plane, row, seq, top0, weight0)
+        put_lse(lse, plane, row + int32(8), seq, top1, weight1)

@@ -64,7 +64,8 @@ chain_64, clear_t, consumer_of = (
     backward.clear_t,
     backward.consumer_of,
 )
-grads_t, products_64 = backward.grads_t, backward.products_64
+grads_t, head_and_block = backward.grads_t, backward.head_and_block
+products_64 = backward.products_64
 put_grads, weights_t = backward.put_grads, backward.weights_t
 
 CAUSAL, RED, ORDERED = False, False, False
@@ -299,8 +300,8 @@ def grads(
     side = cuda.shared.array(SIDES, float32, alignment=128)
     room = cuda.shared.array(TILE, float32, alignment=128)
     bars = cuda.shared.array(BARS, uint64)
-    t, plane = int32(cuda.threadIdx.x), int32(cuda.blockIdx.y)
-    j, blocks = int32(cuda.blockIdx.x), (int32(seq) + int32(63)) >> int32(6)
+    t, blocks = int32(cuda.threadIdx.x), (int32(seq) + int32(63)) >> int32(6)
+    plane, j = head_and_block()
     count = blocks
     if CAUSAL:
         count = blocks - int32(2) * j
@@ -383,7 +384,8 @@ def one_kernel(of: Any, mine: Any, **constants: bool) -> Callable[[], Any]:
         of.row_sums[(mine.padded // 16, planes), 256, stream](*mine.of_rows)
         if not constants.get("ORDERED"):
             sums.zero_()  # otherwise, the first block of a tile stores
-        made[(mine.blocks, planes), 384, stream, SHARED](*args)
+        grid = mine.together, mine.blocks, planes // mine.together
+        made[grid, 384, stream, SHARED](*args)
         rounded[(tiles, planes), 128, stream](*words, map_dq, of.SCALE128)
 
     return launch

@@ -24,7 +24,7 @@ def launches() -> dict[str, Callable[[], Any]]:
         mine.forward()
         mine.prepare(g, stored)
         mine.backward()
-        grid = 4096 // mine.q_rows, 64
+        grid = mine.together, 4096 // mine.q_rows, 64 // mine.together
         return lambda: mine.dq_kernel[grid, 384, 0, mine.q_shared](*mine.of_q)
 
     return {"grads_queries": of_queries(True), "grads_queries_again": of_queries(False)}
