@@ -12,6 +12,7 @@ from weft import markup
 from weft.wording import several
 
 MOST_SAVED = 6  # requests per access that a saved notebook keeps
+ONCE_WRITTEN = "Once the kernel has some, run this cell again."
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ class Report:
     def __repr__(self) -> str:
         lines = [self.title]
         if self.state.get("accesses") == []:
-            return f"{self.title}: no access to an array was seen"
+            return f"{self.title}: no access to an array was seen. {ONCE_WRITTEN}"
         for line, what, requests, spent, ideal in self._rows():
             lines.append(
                 f"  line {line}: {what}, {requests} requests, {spent} each "
@@ -89,7 +90,7 @@ def saved(state: dict[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True, eq=False)  # two with the same values are two controls
 class Choice:
-    """Alternative values for a launch, of which the first is chosen initially."""
+    """Alternative values for a number of a launch; the first is chosen initially."""
 
     values: tuple[Any, ...]
 

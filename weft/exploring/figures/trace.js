@@ -53,11 +53,13 @@ function listing(state, set) {
 function draw(state, width, set) {
   const code = listing(state, set);
   const access = state.accesses[state.chosen];
-  if (!access)
+  if (!access) {
+    const lines = ["No access to an array was seen.", "Once the kernel has some, run this cell again."];
     return {
       code,
-      picture: picture(width, 20, [text(0, 14, "No access to an array was seen.", "soft")]),
+      picture: picture(width, 44, lines.map((line, i) => text(0, 14 + 22 * i, line, "soft"))),
     };
+  }
   const { lanes, addresses } = access.shown[state.request];
   const one = { ...state, code, size: access.size, layout: "array", lanes, addresses };
   const out = access.shared ? drawBanks(one, width) : drawMap(one, width);
