@@ -13,10 +13,11 @@ import numpy as np
 import pytest
 import torch
 
-import weft  # noqa: F401  before Numba
+import weft
 from verification import library_calls as calls
 from verification.cells import checks, run, scope_of
 from weft.chapters import Chapter
+from weft.checking.verdict import Failed
 from weft.libraries import (
     CudaType,
     arguments,
@@ -32,6 +33,7 @@ from weft.libraries.faults import ModelFault
 from weft.libraries.judging import calls_made
 from weft.libraries.loading import on_model
 from weft.libraries.model import BadAddressError, Model, peek, poke
+from weft.libraries.run import Run
 
 RECORD = Path(__file__).parents[1] / "verification" / "library_calls.json"
 RECORDED = json.loads(RECORD.read_text(encoding="utf-8"))["answers"]
@@ -416,6 +418,30 @@ def test_a_wrong_value_is_reported_before_a_wrong_stream() -> None:
     assert "held NaN before the call, and beta was 1" in verdict.why
 
 
+def test_a_loop_that_does_not_end_gets_a_verdict(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("WEFT_STRICT", raising=False)
+
+    def double(x: Any, out: Any) -> None:
+        while True:
+            x += 0
+
+    verdict = weft.check(
+        double,
+        library="cufft",
+        spec=lambda x, out: 2 * x,
+        inputs=lambda rng, n: (torch.ones(n), torch.zeros(n)),
+        given=lambda on, x, out: (0, out),
+        result="out",
+        sizes=[3],
+        lines=1000,
+    )
+    assert verdict.kind == "endless-loop"
+    assert verdict.places[0][0].text == "while True:"
+    assert verdict.when == "size 3"
+
+
 def test_a_plan_without_embeds_says_what_it_ignores(model: Model) -> None:
     plan, rows = cufft.create(), (None, 1, 8, None, 1, 5)
     cufft.make_plan_many(plan, 1, [8], *rows, cufft.Type.R2C, 2)
@@ -441,6 +467,25 @@ def test_a_verdict_counts_the_calls_of_each_function(model: Model) -> None:
         cufft.exec_c2c(plan, address, address, direction)
     cufft.exec_r2c(real, address, address)
     assert calls_made(model) == "2 calls of cufftExecC2C and 1 of cufftExecR2C"
+
+
+def test_a_result_in_the_place_of_another_argument_is_said() -> None:
+    def double(out: int, a: int, b: int, handle: int) -> None:
+        gemm(out, a, b, handle)
+
+    exercise = LibraryExercise(
+        written_by_learner=double,
+        library="cublas",
+        spec=lambda a, b, c: a @ b,
+        inputs=lambda rng, n: tuple(torch.ones(n, n) for _ in "abc"),
+        given=lambda on, *arrays: (on.handle, *(x.data_ptr() for x in arrays)),
+        result="out",
+        sizes=[4],
+    )
+    with pytest.raises(Failed) as failed:
+        judging.judge(Run(exercise, exercise.case(4)))
+    assert failed.value.verdict.kind == "arguments"
+    assert "else than an array for out" in failed.value.verdict.message
 
 
 class OneGpu:

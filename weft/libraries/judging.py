@@ -19,7 +19,7 @@ from weft.libraries.device_memory import Buffer, covered
 from weft.libraries.exercise import LibraryExercise, wide
 from weft.libraries.headers import cudnn
 from weft.libraries.model import Model
-from weft.libraries.run import Run, found_in
+from weft.libraries.run import Run, found_in, result_in
 from weft.libraries.words import compare, why_refused, worded
 from weft.places import Note
 from weft.wording import joined, several
@@ -246,8 +246,7 @@ def real(exercise: LibraryExercise) -> Facts:
             raise exercise.failed(kind_of(error), *said, when=when) from None
     finally:
         bench.close()
-    names = exercise.written_by_learner.__code__.co_varnames
-    out = found_in(arrays, args[names.index(exercise.result)])
+    out = result_in(exercise, [found_in(arrays, arg) for arg in args])
     got = wide(out).cpu().numpy()
     aim = case.expected[0]
     values.judge(exercise, exercise.result, got, aim, ON_MODEL, when=when)

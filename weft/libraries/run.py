@@ -6,7 +6,7 @@ from typing import Any
 
 from weft.checking.cases import Case
 from weft.checking.source import begin, no_parameter
-from weft.checking.step_limit import counted
+from weft.checking.step_limit import Endless, counted, endless
 from weft.checking.verdict import Failed
 from weft.libraries.arguments import Bench
 from weft.libraries.exercise import LibraryExercise
@@ -24,7 +24,8 @@ class Run:
     def __init__(self, exercise: LibraryExercise, case: Case, fails: str = "") -> None:
         """Call the learner's function; keep its results, or the exception it raises.
 
-        fails: a C function whose first call returns an error, or "" for none.
+        fails: a C function whose first call returns an error, or "" for none. Raises
+        `Failed` for a function that does not end.
         """
         self.exercise, self.case, self.fails = exercise, case, fails
         self.function: FunctionType = exercise.written_by_learner
@@ -43,6 +44,8 @@ class Run:
             try:
                 with noted(self.model.lent, self.function):
                     counted(self.function, self.args, exercise.lines)
+            except Endless as stopped:
+                raise endless(self.name, self.name, stopped, self.when) from None
             except Exception as error:
                 self.error = error
         self._untouched()
@@ -70,10 +73,7 @@ class Run:
     @property
     def out(self) -> Any:
         """The array that holds the result."""
-        names = self.function.__code__.co_varnames
-        if self.exercise.result not in names[: len(self.args)]:
-            raise Failed(no_parameter(self.name, self.exercise.result))
-        return self.arrays[names.index(self.exercise.result)]
+        return result_in(self.exercise, self.arrays)
 
     def _name_buffers(self) -> None:
         """Name buffers after the function's parameters, for verdicts."""
@@ -87,6 +87,26 @@ class Run:
         """Raise `Failed` for a starter that has not been edited."""
         if has_stub(self.function) and not self.model.calls and not self.model.faults:
             raise Failed(begin(self.name))
+
+
+def result_in(exercise: LibraryExercise, arrays: Sequence[Any]) -> Any:
+    """Return the array for the result. Raises `Failed` if no parameter receives it.
+
+    arrays: for each argument, the array that it is or points to, or None.
+    """
+    name, result = exercise.name, exercise.result
+    names = exercise.written_by_learner.__code__.co_varnames
+    found = dict(zip(names, arrays, strict=False))
+    if result not in found:
+        raise Failed(no_parameter(name, result))
+    if found[result] is None:
+        raise exercise.failed(
+            "arguments",
+            f"The check passes something else than an array for {result}.",
+            "A function gets its arguments by their order. Keep the order of the "
+            "parameters as the exercise gives them.",
+        )
+    return found[result]
 
 
 def found_in(arrays: list[Any], arg: Any) -> Any:
