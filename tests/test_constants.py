@@ -358,6 +358,14 @@ def test_a_name_in_the_place_of_another_is_marked() -> None:
     ]
 
 
+def test_of_two_names_that_change_the_wrong_one_is_marked() -> None:
+    found = verdict(other_name, {"ACROSS": 8, "LENGTH": 16})
+    assert found.kind == "constants"
+    assert [(place.text, note) for place, note in found.places] == [
+        ("for col in range(t, x.shape[1], LENGTH):", "`LENGTH` here")
+    ]
+
+
 @cuda.jit
 def first_row_alone(x, out):
     row, t = cuda.blockIdx.x, cuda.threadIdx.x

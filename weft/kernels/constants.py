@@ -55,8 +55,8 @@ Constants = Mapping[str, Any]
 def run(exercise: KernelExercise) -> list[str]:
     """Run the last size with each set of constants. Raises `Failed` if a run fails.
 
-    Most limits hold only for the given constants. Limits that hold with the others too
-    are in `limits["otherwise"]`.
+    Most limits hold only for the kernel's original constants. Those that hold for the
+    other sets are in `limits["otherwise"]`.
     """
     function = source_function(exercise.kernel)
     if not exercise.constants or function is None:
@@ -114,7 +114,7 @@ def run_with(
 
 @contextmanager
 def changed(function: FunctionType, constants: Constants) -> Iterator[None]:
-    """Change global variables of a function and what it calls, in a `with` block."""
+    """Change globals of a function and of the functions it calls, in a `with` block."""
     old = [
         (scope, {name: scope[name] for name in constants.keys() & scope.keys()})
         for scope in scopes(function)
@@ -149,11 +149,12 @@ def attempt(exercise: KernelExercise) -> tuple[Verdict | None, bool]:
 
 @dataclass(frozen=True)
 class Number:
-    """A number in a kernel, or a name for one, and the constants that had its value.
+    """A number or a name in a kernel, and the constants for which it may stand.
 
-    at: its position among the nodes of the kernel's tree; bounds: whether it bounds a
-    loop or is a side of an array; repeats: whether it bounds a loop; name: the name
-    written there, or "" for a number.
+    value: the number, or the value of the name. names: the constants that originally
+    had this value. at: its position among the nodes of the kernel's tree. bounds:
+    whether it bounds a loop or gives a dimension of an array. repeats: whether it
+    bounds a loop. name: the name itself, or "" for a number.
     """
 
     line: int
@@ -183,9 +184,9 @@ def guilty(
     necessary are returned.
     """
     tried: set[tuple[tuple[int, str], ...]] = set()
+    found = numbers_in(function, old), names_in(function, old)
     with changed(function, constants):
         trial = configure(exercise, exercise.case(exercise.sizes[-1]))
-        found = numbers_in(function, old), names_in(function, old)
         for group in groups(*found, near):
             if len(tried) >= TRIES:
                 break
@@ -207,9 +208,9 @@ def groups(
 ) -> Iterator[list[Swap]]:
     """Yield sets of replacements to try together, the likeliest first.
 
-    First come bounds of loops, then all uses of one number, then names, starting at the
-    line `near`, where the kernel goes wrong, and going up. The uses of a number on one
-    line, and pairs of numbers, follow.
+    First come bounds of loops, then all uses of one number, then names, beginning with
+    those on the line `near`, where the kernel goes wrong, or on the closest line above
+    it. Last come the uses of a number on one line, and pairs of numbers.
     """
     bounds = together([n for n in numbers if n.repeats])
     alike = together(numbers)
@@ -225,7 +226,7 @@ def groups(
 
 
 def together(found: Sequence[Number], lines: bool = False) -> list[list[Swap]]:
-    """Group the numbers or names that may stand for the same name.
+    """Group the swaps of the same number or name for the same constant.
 
     lines: whether to make a separate group for each line.
     """
@@ -246,7 +247,7 @@ def cures(
 ) -> bool:
     """Return whether a group of replacements makes the kernel right.
 
-    Returns False for a group in `tried`, and adds any other to it.
+    Returns False for a group that is already in `tried`, and adds any other group.
     """
     key = tuple(sorted((number.at, name) for number, name in group))
     if not key or key in tried:
@@ -261,7 +262,7 @@ def cures(
 
 
 def put_name(nodes: Sequence[ast.AST], at: int, name: str) -> None:
-    """Replace a number or a name by another name. at: its position in `nodes`."""
+    """Replace `nodes[at]`, a number or a name, with the name `name`."""
     new = ast.Name(name, ast.Load())
     for node in nodes:
         for field, value in ast.iter_fields(node):
@@ -272,9 +273,10 @@ def put_name(nodes: Sequence[ast.AST], at: int, name: str) -> None:
 
 
 def names_in(function: FunctionType, old: Constants) -> list[Number]:
-    """Return the names in a kernel that had the same value as another name in `old`.
+    """Return the names in a kernel that have the same value as another name in `old`.
 
-    Such a name may have been confused with the other.
+    Such a name may have been confused with the other. The constants have their old
+    values still.
     """
     body = tree_of(function).body
     scope = function.__globals__
@@ -293,9 +295,9 @@ def names_in(function: FunctionType, old: Constants) -> list[Number]:
 def numbers_in(function: FunctionType, old: Constants) -> list[Number]:
     """Return the numbers in the source of `function` that equal a value in `old`.
 
-    Bounds of loops and arrays come first, because they are the likeliest. Alignments
-    are left out, and so is a 4 that is only the number of elements that the kernel
-    moves at a time.
+    Bounds of loops and arrays come first, because they are the likeliest to be wrong.
+    Alignments are left out, and so is a 4 that is only the number of elements that the
+    kernel moves at a time.
     """
     body = tree_of(function).body
     if not body:
@@ -369,7 +371,7 @@ def given_back(node: ast.AST) -> list[str]:
 
 
 def walks(loop: ast.For, variable: str, given: set[str]) -> bool:
-    """Return whether a loop indexes the result of a call with its variable: `v[e]`."""
+    """Return whether a loop's variable indexes the result of a call, as in `v[e]`."""
     for node in ast.walk(loop):
         match node:
             case ast.Subscript(value=ast.Name(name), slice=ast.Name(index)):
@@ -381,7 +383,10 @@ def walks(loop: ast.For, variable: str, given: set[str]) -> bool:
 def lines_of(
     function: FunctionType, numbers: Sequence[Number], constants: Constants
 ) -> list[Note]:
-    """Return the lines that contain the numbers, noting the names they may mean."""
+    """Return the lines that contain the numbers, each with a note on its numbers.
+
+    Only the first `LINES` of the numbers are included.
+    """
     notes: dict[int, list[str]] = {}
     for n in sorted(numbers[:LINES], key=lambda n: (n.line, n.column)):
         was = " and ".join(f"{name} was {constants[name]}" for name in n.names)
@@ -400,8 +405,8 @@ def derived(function: FunctionType, constants: Constants) -> dict[str, Any]:
     """Return the names in a kernel whose values follow from `constants`.
 
     Each comes with its value for `constants`. A name is returned only if it was
-    computed from a name in `constants`, still has the value computed then, and would
-    change.
+    computed from a name in `constants`, still has the value computed then, and has
+    another value for `constants`.
     """
     scope = function.__globals__
     names, now = set(constants), dict(scope) | dict(constants)
