@@ -782,6 +782,36 @@ def test_a_thread_that_loads_too_much_is_named() -> None:
     assert "at most 8 loads per thread" in repr(verdict(pieces, 8))
 
 
+def test_the_call_that_led_to_too_many_loads_is_shown() -> None:
+    @cuda.jit(device=True)
+    def column_sum(x, col):
+        total = float32(0)
+        for row in range(x.shape[0]):
+            total += x[row, col]
+        return total
+
+    @cuda.jit
+    def sums(x, begin, out):
+        col = cuda.grid(1)
+        if col < x.shape[1]:
+            first = begin[col]
+            out[col] = first + column_sum(x, col)
+
+    refused = check(
+        sums,
+        spec=lambda x, begin: begin + x.sum(axis=0),
+        inputs=lambda rng, n: (rng.random((24, n), np.float32), np.ones(n, np.float32)),
+        sizes=[40],
+        launch=lambda n: (2, 32),
+        limits={"loads": 8},
+        unseen=False,
+    )
+    assert refused.kind == "loads"
+    (line, _), (call, note) = refused.places
+    assert line.text == "total += x[row, col]"
+    assert (call.text, note) == ("out[col] = first + column_sum(x, col)", "called here")
+
+
 def test_threads_of_a_warp_that_all_load_the_same_are_told_so() -> None:
     @cuda.jit
     def sums(x, out):

@@ -60,13 +60,13 @@ def run(exercise: KernelExercise, last: Trace) -> list[str]:
 
 
 def first_of(last: Trace, place: Place) -> int:
-    """Return the row of the first access at `place`."""
-    here = np.array([p == place for p in last.places])[last.site]
-    return int(np.argmax(here))
+    """Return the row of the first access at `place`, which may be a whole line."""
+    here = [place in (p, replace(p, expression="")) for p in last.places]
+    return int(np.argmax(np.array(here)[last.site]))
 
 
 def counted(exercise: KernelExercise, last: Trace) -> list[str]:
-    """Return facts on a trace. Raises `Failed` if it does not meet a limit."""
+    """Return facts about a trace. Raises `Failed` if the trace breaks a limit."""
     lines = count(last)
     facts = [
         hold(exercise, last, lines)
@@ -185,10 +185,10 @@ def by_line(last: Trace, mine: Columns) -> list[tuple[Place, str, int]]:
 
 
 def all_alike(last: Trace, mine: Columns, place: Place) -> int:
-    """Count a warp's lanes that load at `place`; 0 unless all load the same elements.
+    """Count the lanes of a warp that load at `place` if all load the same elements.
 
-    mine: the loads of one of these lanes. Also returns 0 for a single element, because
-    there is no work to share.
+    Returns 0 if they do not. It also returns 0 for a single lane or element, because
+    there is no work to share. mine: the loads of one of these lanes.
     """
     sites = np.array([replace(p, expression="") == place for p in last.places])
     view, mine = last.view, mine[sites[last.site[mine]]]
@@ -238,7 +238,10 @@ def peeks(exercise: KernelExercise, last: Trace, lines: list[Line]) -> str:
 
 
 def too_many_peeks(exercise: KernelExercise, last: Trace, mine: Columns) -> Verdict:
-    """Return the verdict on a thread that peeks at too many words, in rows `mine`."""
+    """Return the verdict on a thread that peeks at too many words.
+
+    mine: the rows of its first peeks at these words.
+    """
     site, array, times = busiest(last, mine)
     return exercise.verdict(
         "loads",
