@@ -194,5 +194,9 @@ def test_bytes_of_shared_memory_are_counted_as_declared() -> None:
     refused = verdict(two_tiles, 447)
     assert refused.kind == "shared-bytes"
     assert refused.message.startswith("`rest` and `tile` take 448 bytes of each block")
+    assert [(place.text, note) for place, note in refused.places[:2]] == [
+        ("tile[t] = x[t]", "64 accesses"),
+        ("out[t] = tile[63 - t] if t < 48 else rest[63 - t]", "48 accesses"),
+    ]
     assert verdict(through_a_tile, 255).message.startswith("`tile` takes 256 bytes")
     assert "shared memory: 0 bytes" in repr(verdict(straight, 0))

@@ -69,11 +69,14 @@ def too_few_handed_over(exercise: KernelExercise, last: Trace, each: float) -> V
     )
 
 
-def busy_lines(last: Trace, chosen: Flags) -> list[Note]:
-    """Return the lines with the most accesses among `chosen`, each with its count."""
+def busy_lines(last: Trace, chosen: Flags, what: str = "load") -> list[Note]:
+    """Return the lines with the most accesses among `chosen`, each with its count.
+
+    what: what these accesses are called.
+    """
     sites, times = np.unique(last.site[chosen], return_counts=True)
     most = sorted(zip(-times, sites, strict=True))[:LINES]
-    return [(last.places[site], f"{several(int(-n), 'load')}") for n, site in most]
+    return [(last.places[site], several(int(-n), what)) for n, site in most]
 
 
 def unguarded_loads(exercise: KernelExercise, last: Trace, _: list[Line]) -> str:
@@ -140,5 +143,5 @@ def too_many_bytes(
         f"{exercise.limits['shared_bytes']:,} are enough.",
         "The less shared memory a block takes, the more blocks fit on an SM. Which "
         "cells does no thread use, and how could the others do without them?",
-        busy_lines(last, last.space == SHARED),
+        busy_lines(last, last.space == SHARED, "access"),
     )
