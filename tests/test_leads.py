@@ -325,6 +325,14 @@ def test_the_guilty_line_of_a_wrong_value_stands_out(
     assert "explore" not in verdict.why
 
 
+def test_which_of_the_first_lanes_share_a_bank_is_said() -> None:
+    verdict = verdict_on("gemm_tiled", ("tb[i, tx]", "tb[tx, i]"))
+    assert (
+        "lanes 0, 1 and 2 read `tb[0, 0]`, `tb[1, 0]` and `tb[2, 0]`, lanes 0 and 2 "
+        "both in bank 0."
+    ) in verdict.why
+
+
 @pytest.mark.parametrize(
     ("name", "changes"),
     [

@@ -81,7 +81,7 @@ def passes(trace: Trace, rows: Columns, request: Columns) -> Columns:
 
 
 def parts(trace: Trace, rows: Columns) -> Columns:
-    """Return the part of its warp that each row is in.
+    """Return, for each access in `rows`, the part of the warp that its thread is in.
 
     The accesses of one part are served together.
     """
@@ -123,18 +123,23 @@ def touched(trace: Trace, request: Request, store: bool, shared: bool) -> str:
     """Describe what the first lanes of a request access: 'lanes 0 and 1 read …'.
 
     In shared memory, two lanes that conflict in a bank are named. Returns '' if the
-    elements cannot be named.
+    elements cannot be named, or there is only one lane.
     """
     rows, after = request.rows[:LANES], ""
     met = clash(trace, request) if shared else None
-    if met is not None and met[1] not in rows:
-        rows, after = np.array(met[:2]), f", both in bank {met[2] % BANKS}"
+    if met is not None:
+        pair, after = np.array(met[:2]), f"both in bank {met[2] % BANKS}"
+        if len(rows) > 2 and met[1] in rows:
+            after = f"lanes {joined(trace.thread[pair] % WARP)} {after}"
+        else:
+            rows = pair
     elements = [trace.element(int(row)) for row in rows]
     if not all(elements) or len(rows) < 2:
         return ""
     verb = "write" if store else "read"
     lanes = joined(trace.thread[rows] % WARP)
-    return f"lanes {lanes} {verb} {joined(f'`{e}`' for e in elements)}{after}"
+    what = f"lanes {lanes} {verb} {joined(f'`{e}`' for e in elements)}"
+    return f"{what}, {after}" if after else what
 
 
 # Limits: which lines exceed them, and how a verdict says so
@@ -153,7 +158,11 @@ def sectors(exercise: KernelExercise, last: Trace, lines: list[Line]) -> str:
 
 
 def scattered(exercise: KernelExercise, last: Trace, lines: list[Line]) -> list[Line]:
-    """Return the lines that move more sectors than the exercise allows."""
+    """Return the lines that move more sectors than the exercise allows.
+
+    Leaves out lines that move as few sectors as they can, and lines that load only what
+    their threads also load on another line.
+    """
     plain = [n for n in lines if not n.shared and not n.atomic]
     spread = [n for n in plain if n.per_request > exercise.limits["sectors"]]
     spread = [n for n in spread if n.sectors > n.ideal + _astride(n)]
@@ -210,7 +219,10 @@ def _per_request(line: Line) -> float:
 
 
 def too_many_sectors(exercise: KernelExercise, last: Trace, line: Line) -> Verdict:
-    """Return the verdict on a line with too many sectors, with its worst request."""
+    """Return the verdict on a line whose requests move too many sectors.
+
+    If the requests differ in cost, the verdict also describes the worst one.
+    """
     verb = "store to" if line.store else "load from"
     request = worst(last, line)
     mean, most = "", ""
@@ -303,12 +315,11 @@ def alike(trial: Trial, done: Done, line: Line) -> Line | None:
 
 
 def counting_trace(trial: Trial, done: Done) -> tuple[Trace, str, int]:
-    """Return the trace to count on, its size, and a factor on the limits.
+    """Return a trace in which to count, its launch's size, and a factor for the limits.
 
-    The trace is of a launch at the size that the exercise counts on, with factor 1. If
-    the kernel cannot run at that size, it is of the failed launch, and the factor is
-    larger: the limits were not set for that launch's size, where right lines may cost
-    more.
+    The trace is of a launch at the size for which the limits are set, and the factor is
+    1. If the kernel cannot run at that size, the trace is of the failed launch, and the
+    factor is larger, because correct lines may cost more at the size of that launch.
     """
     exercise = trial.exercise
     case = exercise.case(exercise.limits.get("size", exercise.sizes[-1]))
@@ -374,7 +385,7 @@ def sentence(trial: Trial, trace: Trace, lines: list[Line], size: str) -> str:
 
 
 def exploring(trial: Trial) -> str:
-    """Suggest a call that shows what each line accesses; '' if that is impossible."""
+    """Return a hint to call `explore`, or '' if the exercise cannot be explored."""
     if not trial.exercise.can_explore:
         return ""
     function = trial.exercise.function()
