@@ -34,7 +34,7 @@ CLUSTER: ContextVar[int] = ContextVar("cluster", default=1)
 
 @contextmanager
 def clustered(size: int) -> Iterator[None]:
-    """Simulate kernels in clusters of `size` blocks along x, in a `with` block."""
+    """Simulate kernels in clusters of `size` blocks along x in a `with` statement."""
     before = CLUSTER.set(size)
     try:
         yield
@@ -117,7 +117,7 @@ def uses_fastmath(kernel: Any) -> bool:
 
 
 def _options(kernel: Any) -> Mapping[str, Any]:
-    """Return the options given to `@cuda.jit`, or {} in a simulator."""
+    """Return the options given to `@cuda.jit`, or {} if the kernel has none."""
     return getattr(kernel, "targetoptions", None) or {}
 
 
@@ -164,16 +164,16 @@ def told(
 
 
 class Typing(Protocol):
-    """How a kernel's package reads signatures and types arguments."""
+    """How a kernel's package reads signatures and finds the types of arguments."""
 
     def is_signature(self, value: Any) -> bool:
         """Return whether a value is one signature: a string, types or `void(...)`."""
 
     def signature_types(self, signature: Any) -> tuple[tuple[Any, ...], Any]:
-        """Return the types of a signature's arguments, and that of its result or None.
+        """Return the types of a signature's arguments, and its result's type or None.
 
-        signature: one that `is_signature` accepts. If it is a string, raises any error
-        of evaluating it.
+        signature: a value that `is_signature` accepts. If it is a string, any error in
+        evaluating it propagates.
         """
 
     def array_type(self, dtype: "np.dtype[Any]", ndim: int, layout: str) -> Any:
@@ -371,6 +371,11 @@ def simulated_array(value: Any) -> "np.ndarray[Any, Any] | None":
 def is_hint(arg: Any) -> bool:
     """Return whether an argument is a `cuda.In`, `cuda.Out` or `cuda.InOut`."""
     return type(arg).__name__ in ("In", "Out", "InOut") and hasattr(arg, "value")
+
+
+def is_out(arg: Any) -> bool:
+    """Return whether an argument is a `cuda.Out`, whose contents no kernel sees."""
+    return is_hint(arg) and type(arg).__name__ == "Out"
 
 
 def without_hint(arg: Any) -> Any:

@@ -20,6 +20,7 @@ from weft.simulator.limits import (
     configuration,
     most_shared,
 )
+from weft.simulator.memory.arrays import poison
 from weft.simulator.running.namespace import Cuda
 from weft.simulator.trace.trace import Trace
 
@@ -36,15 +37,21 @@ def check_launches(check: Check | None) -> None:
     _checks[:] = [] if check is None else [check]
 
 
-def run(kernel: Any, config: Any, args: tuple[Any, ...]) -> None:
+def run(
+    kernel: Any,
+    config: Any,
+    args: tuple[Any, ...],
+    fresh: frozenset[str] = frozenset(),
+) -> None:
     """Run a launch, and check its trace if `check_launches` has set a check.
 
-    Raises `Fault` if the launch fails.
+    fresh: the names of parameters whose arrays hold nothing before the launch. Raises
+    `Fault` if the launch fails.
     """
     if not _checks:
         simulate(kernel, config, args)
         return
-    trace, _ = record(kernel, config, args)
+    trace, _ = record(kernel, config, args, fresh=fresh)
     _checks[0](trace)
 
 
@@ -61,13 +68,32 @@ class Launcher:
         __tracebackhide__ = True
         back: list[Any] = []
         given = tuple(meaning.transferred(arg, back) for arg in args)
+        fresh = emptied(self._kernel, args, given)
         try:
-            run(self._kernel, self._config, given)
+            run(self._kernel, self._config, given, fresh)
         except Fault as fault:
             raise fault.with_traceback(None) from None
         finally:
             for write_back in back:
                 write_back()
+
+
+def emptied(
+    kernel: Any, args: tuple[Any, ...], given: tuple[Any, ...]
+) -> frozenset[str]:
+    """Poison the arrays made for `cuda.Out`, and return their parameters' names.
+
+    args: as the launch gets them. given: as the kernel gets them.
+    """
+    function = meaning.python_function(kernel)
+    names = function.__code__.co_varnames if function else ()
+    fresh = set()
+    for name, arg, array in zip(names, args, given, strict=False):
+        memory = meaning.simulated_array(array)
+        if meaning.is_out(arg) and array is not arg.value and memory is not None:
+            poison(memory, "global")
+            fresh.add(name)
+    return frozenset(fresh)
 
 
 def launch_unconfigured(kernel: Any, *args: Any) -> Any:
@@ -117,8 +143,8 @@ class Stub:
     """A placeholder for a name that only kernels use, such as `grid` or `threadIdx`.
 
     In a kernel, `Cuda.twin_of` replaces it. Numba compiles most such names only where
-    the kernel writes `cuda.name`. The stubs of these are refused elsewhere, because
-    their `__module__` is not one of Numba's.
+    the kernel writes `cuda.name`. Stubs for them are refused elsewhere, because their
+    `__module__` is not one of Numba's.
     """
 
     def __init__(self, name: str) -> None:

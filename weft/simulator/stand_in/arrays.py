@@ -68,9 +68,10 @@ class DeviceArray:
         return DeviceArray(self._ary.view(*given, **named), self.stream)
 
     def split(self, section: int, stream: Any = 0) -> list["DeviceArray"]:
-        """Split the array into views of `section` elements; the last has the rest."""
+        """Split the array into views of `section` elements; the last may be shorter."""
         starts = range(0, len(self), section)
-        return [DeviceArray(self._ary[at : at + section]) for at in starts]
+        parts = (self._ary[at : at + section] for at in starts)
+        return [DeviceArray(part, stream or self.stream) for part in parts]
 
     def is_c_contiguous(self) -> bool:
         return bool(self._ary.flags.c_contiguous)
@@ -83,7 +84,10 @@ class DeviceArray:
 
 
 def _alike(one: Any, other: Any) -> None:
-    """Raise TypeError or ValueError if two arrays differ in type or shape."""
+    """Raise TypeError if two arrays differ in type, ValueError if they do in shape.
+
+    Axes of length 1 are ignored.
+    """
     if one.dtype != other.dtype:
         raise TypeError(f"incompatible dtype: {one.dtype} vs. {other.dtype}")
     if one.squeeze().shape != other.squeeze().shape:
@@ -91,10 +95,17 @@ def _alike(one: Any, other: Any) -> None:
 
 
 def to_device(obj: Any, stream: Any = 0, copy: bool = True, to: Any = None) -> Any:
-    """Copy `obj`, as an array, to the device: into `to` if given, or a new array."""
+    """Copy `obj`, as an array, to the device: into `to` if given, or a new array.
+
+    copy: whether to copy; otherwise `to` is not changed, and a new array has undefined
+    contents.
+    """
     if to is not None:
-        to.copy_to_device(obj, stream)
+        if copy:
+            to.copy_to_device(obj, stream)
         return to
+    if not copy:
+        return device_array_like(obj, stream)
     import numpy as np
 
     return DeviceArray(np.array(getattr(obj, "_ary", obj), order="K"), stream)
@@ -160,4 +171,4 @@ class InOut(In):
 
 
 class Out(InOut):
-    """An argument that is copied back after the launch."""
+    """An argument that is copied back after the launch; see `host.emptied`."""
