@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 import weft  # noqa: F401  before Numba
 
 from numba import cuda, float32, float64, int32  # isort: skip
+from weft import effort
 from weft.counters import Line, count, rows_of, total, work
-from weft.intrinsics import load4, store4
+from weft.intrinsics import load4, peek, store4
 from weft.simulator import record
 from weft.simulator.trace.requests import grouped
 from weft.simulator.trace.trace import Trace
@@ -240,6 +241,35 @@ def test_a_long_trace_stops_between_blocks(monkeypatch: pytest.MonkeyPatch) -> N
 
     trace = traced(kernel, (16, 32), floats(512))
     assert (trace.blocks, trace.all_blocks, len(trace)) == (4, 16, 128)
+
+
+def test_what_a_block_does_after_a_wait_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("weft.simulator.trace.watched_run.MOST_ACCESSES", 1000)
+
+    @cuda.jit
+    def pairs(flags, out):
+        i, block, t = cuda.grid(1), cuda.blockIdx.x, cuda.threadIdx.x
+        if t == 0 and block % 2 == 0:
+            while peek(flags, block + 1) == 0:
+                pass
+        cuda.syncthreads()
+        for k in range(8):
+            out[i] = k
+        if t == 0:
+            cuda.atomic.add(flags, block, 1)
+
+    trace = traced(pairs, (16, 32), np.zeros(16, np.int32), floats(512))
+    assert trace.blocks == 4  # after them 1,050 accesses
+
+    @cuda.jit
+    def twice(out):
+        out[cuda.grid(1)] = 1
+        cuda.cg.this_grid().sync()
+        out[cuda.grid(1)] = 2
+
+    with effort.counted() as done:
+        traced(twice, (4, 32), floats(128))
+    assert done["accesses"] == 256
 
 
 def test_bytes_of_each_level_by_line() -> None:

@@ -40,7 +40,7 @@ _SPACES = {"global": GLOBAL, "shared": SHARED, "local": LOCAL, "constant": GLOBA
 
 
 class Suspicious(Fault):
-    """Ends a launch recorded in notes because a full trace may show a hazard."""
+    """Raised to end a launch recorded in notes if there may be a hazard in it."""
 
 
 class NotedRun(WatchedRun):
@@ -51,7 +51,8 @@ class NotedRun(WatchedRun):
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         self._blocks_noted: dict[int, NotedBlock] = {}
-        self._open: list[int] = []  # blocks of which nothing has been counted
+        # blocks that may note more, and how many of their accesses have been counted
+        self._open: dict[int, int | None] = {}
         self._touched = 0
         self._more: list[Spot] = []  # spots found as the kernel runs
         self._done, self._next_look = 0, LOOK
@@ -68,10 +69,18 @@ class NotedRun(WatchedRun):
 
     @property
     def touched(self) -> int:
-        """The number of accesses noted so far; each block is counted only once."""
-        for number in self._open:
-            self._touched += self._touched_in(self._blocks_noted[number])
-        self._open.clear()
+        """The number of accesses noted so far.
+
+        A block that waits for others is counted as it first waits, and when it is over.
+        """
+        alive = {block.number for block in self._alive}
+        for number, counted in list(self._open.items()):
+            if counted is None or number not in alive:
+                found = self._touched_in(self._blocks_noted[number])
+                self._touched += found - (counted or 0)
+                self._open[number] = found
+            if number not in alive:
+                del self._open[number]
         return self._touched
 
     def _touched_in(self, block: NotedBlock) -> int:
@@ -131,7 +140,7 @@ class NotedRun(WatchedRun):
                 for _, spotted in bound.spots
             ]
             self._blocks_noted[block.number] = NotedBlock(block.number, lists)
-            self._open.append(block.number)
+            self._open[block.number] = None
         return super().given_to(block, bound, args)
 
     def lists(self, block: Block, which: Any) -> Iterable[Any]:
