@@ -83,6 +83,7 @@ def run(body: str, folder: Path) -> Any:
         ("out[0] = GENERATOR.random()", "`GENERATOR`, a Generator, cannot be used"),
         ("TABLE[0] = 1\n    out[0] = 1", "writes to TABLE, which is a constant"),
         ("out[0] = TABLE[4]", "TABLE has 4 elements"),
+        ("for i, v in enumerate():\n        out[i] = v", "missing required argument"),
     ],
 )
 def test_refused(body: str, said: str, tmp_path: Path) -> None:

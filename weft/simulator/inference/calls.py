@@ -206,7 +206,9 @@ def _each(given: list[Kind]) -> Kind:
 
 _SIMPLE: dict[str, Callable[[list[Kind]], Kind]] = {
     "len": lambda given: SIZE,
-    "enumerate": lambda given: Each(Tup((SIZE, element(given[0])))),
+    "enumerate": lambda given: (
+        Each(Tup((SIZE, element(given[0])))) if given else REFUSED
+    ),
     "zip": lambda given: Each(Tup(tuple(map(element, given)))),
     "iter": _each,
     "next": lambda given: element(given[0]) if given else REFUSED,
@@ -245,7 +247,7 @@ def of_intrinsic(kind: Outside, given: list[Kind]) -> Kind:
 
 
 def element(kind: Kind) -> Kind:
-    """Infer the type of a `for` loop's variable from the kind of its iterable."""
+    """Infer the kind of a `for` loop's variable from the kind of the loop's iterable."""
     if isinstance(kind, Tup):
         return alike(kind.parts)
     if isinstance(kind, Each):
