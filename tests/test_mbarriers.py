@@ -156,6 +156,8 @@ def test_one_lane_may_wait_for_its_warp():
         ),
         ("misaligned", "copies 120 bytes", [(COPY, COPY.replace("4 * TILE, full",
                                                                 "120, full"))]),
+        ("misaligned", "copies 0 bytes", [(COPY, COPY.replace("4 * TILE, full",
+                                                              "0, full"))]),
         ("misaligned", "4 bytes into x", [(COPY, COPY.replace("k * TILE",
                                                              "k * TILE + 1"))]),
         ("out-of-bounds", "x[", [(COPY, COPY.replace("k * TILE", "k * TILE + 4"))]),

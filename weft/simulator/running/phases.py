@@ -52,7 +52,7 @@ class Mbarrier:
         self.settle()
 
     def settle(self) -> None:
-        """Begin the next phase if this one is complete."""
+        """Begin the next phase if this one is complete; store the state in `cell`."""
         if not self.missing and not self.nbytes:
             self.phase += 1
             self.missing = self.count
@@ -179,7 +179,7 @@ class Phases:
     def copy(
         self, tile: Any, i: Any, x: Any, j: Any, nbytes: Any, bars: Any, s: Any
     ) -> None:
-        """Start a copy, and fill its destination with poison until the copy arrives."""
+        """Start a copy, whose destination holds poison until the copy arrives."""
         bar = self.bar_of("bulk_copy", bars, s)
         _may_copy(tile, x)
         size = tile.dtype.itemsize
@@ -278,7 +278,7 @@ class Phases:
 
 
 def _may_hold(call: str, bars: Any) -> None:
-    """Raise TypeError unless mbarriers can be in `bars`."""
+    """Raise TypeError unless `bars` can hold mbarriers."""
     if not is_shared(bars) or bars.ndim != 1 or bars.dtype != np.uint64:
         raise TypeError(
             f"{call}: an mbarrier is an element of a shared array of uint64, with one "
@@ -325,12 +325,12 @@ def _aligned(tile: Any, to: int, x: Any, source: int, nbytes: int) -> None:
     """
     size = tile.dtype.itemsize
     each = {
+        f"copies {nbytes} bytes": nbytes,
         f"begins {to * size} bytes into {tile._name}": to * size,
         f"begins {source * size} bytes into {x._name}": source * size,
-        f"copies {nbytes} bytes": nbytes,
     }
     for what, number in each.items():
-        if number % PIECE or (nbytes <= 0 and number == nbytes):
+        if number % PIECE or nbytes <= 0:
             raise Misaligned(
                 f"`bulk_copy` {what}",
                 f"Both ends of a bulk copy, and its size, are multiples of {PIECE} "
