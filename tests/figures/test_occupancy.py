@@ -89,6 +89,8 @@ def test_the_limiter_is_named() -> None:
     assert occupancy((9, 0), 128, 16, 100 * 1024).limited_by == ("shared memory",)
     assert occupancy((8, 6), 32, 16, 0).limited_by == ("blocks",)
     assert occupancy((9, 0), 1024, 65, 0).blocks == 0
+    none = occupancy((9, 0), 0, 32, 0)
+    assert (none.blocks, none.warps, none.limited_by) == (0, 0, ("warps",))
 
 
 def test_an_unknown_capability_is_refused() -> None:

@@ -83,7 +83,7 @@ def occupancy(
         major, minor = capability
         raise ValueError(f"no limits known for capability {major}.{minor}; {known} are")
     limits = LIMITS[capability]
-    warps = -(-threads // WARP)
+    warps = max(-(-threads // WARP), 1)  # the limits are per warp, so at least 1
     allowed = {
         "warps": limits.warps // warps if 0 < threads <= MOST_THREADS else 0,
         "registers": _by_registers(warps, registers),
