@@ -169,6 +169,8 @@ def test_an_array_made_in_a_stream_copies_in_it():
         lambda out: out[out > 0],
         lambda out: float(out[0]),
         lambda out: np.max(out[2:5]),
+        lambda out: np.concatenate([out, out]),
+        lambda out: np.dot(a=out, b=out),
     ],
 )
 def test_a_look_at_pinned_memory_is_noticed(look):
@@ -178,6 +180,19 @@ def test_a_look_at_pinned_memory_is_noticed(look):
         return look(out)
 
     assert ("copy out", "host") in conflicts(run, "pinned", "device", "stream")
+
+
+def test_arrays_in_a_list_are_joined_as_ordinary_ones():
+    _, got = watch(lambda x, y: np.concatenate([x, y]), "pinned", "pageable")
+    assert np.array_equal(got, [*range(N), *range(N)])
+
+
+def test_a_mask_may_be_the_hosts_too():
+    def run(x):
+        return np.add(x, 1, out=np.zeros(N), where=x.astype(bool))
+
+    _, got = watch(run, "pinned")
+    assert got[:2].tolist() == [0, 2]
 
 
 def test_a_slice_is_no_look():
@@ -197,6 +212,8 @@ def test_a_slice_is_no_look():
         lambda x: x.fill(0),
         lambda x: np.copyto(x, np.zeros(N, np.float32)),
         lambda x: np.add(x, 1, out=x),
+        lambda x: np.copyto(dst=x, src=np.zeros(N, np.float32)),
+        lambda x: np.cumsum(np.ones(N, np.float32), out=x),
     ],
 )
 def test_a_change_of_pinned_memory_is_noticed(change):
@@ -551,6 +568,27 @@ def test_what_is_launched_and_what_comes_back(function, message):
     verdict = check(function, **EXERCISE, limits={"traffic": 1, "block": 32})
     assert verdict.message.startswith(message)
     assert bool(verdict) == (not message)
+
+
+def in_mapped_memory(x, s, t):
+    out = cuda.mapped_array(x.size, np.float32)
+    half = x.size // 2
+    for stream, part in ((s, slice(half)), (t, slice(half, None))):
+        d_x = cuda.to_device(x[part], stream=stream)
+        double[half, 32, stream](d_x, out[part])
+    cuda.synchronize()
+    return out
+
+
+def test_too_little_overlap_without_a_copy_to_the_host_is_said():
+    exercise = EXERCISE | {
+        "given": lambda bench, x: (bench.pinned(x), bench.stream(), bench.stream()),
+        "sizes": [64],
+        "result": "",
+    }
+    verdict = check(in_mapped_memory, **exercise, limits={"overlap": 9})
+    assert "as fast as without any overlap; 9 times" in verdict.message
+    assert verdict.why.startswith("4 copies and kernels")
 
 
 def convert(*lines: str) -> str:

@@ -47,9 +47,13 @@ class HostArray(np.ndarray[Any, Any]):
     def __array_finalize__(self, made_from: Any) -> None:
         self.machine = getattr(made_from, "machine", None)
 
-    def _touch(self, array: Any, writes: bool) -> None:
-        if self.machine is not None and isinstance(array, np.ndarray):
-            self.machine.touch(self.machine.region(array), writes)
+    def _touch(self, value: Any, writes: bool) -> None:
+        """Record an access to an array, or to each array in a list or tuple."""
+        if isinstance(value, list | tuple):
+            for part in value:
+                self._touch(part, writes)
+        elif self.machine is not None and isinstance(value, np.ndarray):
+            self.machine.touch(self.machine.region(value), writes)
 
     def __getitem__(self, key: Any) -> Any:
         found = super().__getitem__(key)
@@ -73,24 +77,25 @@ class HostArray(np.ndarray[Any, Any]):
     def __array_ufunc__(
         self, ufunc: Any, method: str, *inputs: Any, **more: Any
     ) -> Any:
-        for value in inputs:
-            self._touch(value, False)
-        for value in more.get("out") or ():
-            self._touch(value, True)
-        if more.get("out"):
-            more["out"] = tuple(map(plain, more["out"]))
-        return getattr(ufunc, method)(*map(plain, inputs), **more)
+        return self._called(getattr(ufunc, method), inputs, more)
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         if func in _SHAPES:
             return super().__array_function__(func, types, args, kwargs)
-        if func is np.copyto:
-            self._touch(args[1], False)
-            self._touch(args[0], True)
-        else:
-            for value in args:
-                self._touch(value, False)
-        return func(*map(plain, args), **{k: plain(v) for k, v in kwargs.items()})
+        written = ("out", 0, "dst") if func is np.copyto else ("out",)
+        return self._called(func, args, kwargs, written)
+
+    def _called(
+        self, function: Any, args: Any, kwargs: Any, written: tuple[Any, ...] = ("out",)
+    ) -> Any:
+        """Record what a function of NumPy reads and writes, and call it.
+
+        written: the places or names of the arguments that it writes.
+        """
+        given = {**dict(enumerate(args)), **kwargs}
+        for key in sorted(given, key=written.__contains__):  # reads come first
+            self._touch(given[key], key in written)
+        return function(*map(plain, args), **{k: plain(v) for k, v in kwargs.items()})
 
     def copy(self, *args: Any, **kwargs: Any) -> Any:
         self._touch(self, False)
@@ -109,7 +114,12 @@ _SHAPES = (np.empty_like, np.shape, np.size, np.ndim, np.array_split, np.split)
 
 
 def plain(value: Any) -> Any:
-    """Return a `HostArray` as an ordinary array; return other values unchanged."""
+    """Return a `HostArray` as an ordinary array, also in lists and tuples.
+
+    Other values are returned unchanged.
+    """
+    if type(value) in (list, tuple):
+        return type(value)(map(plain, value))
     return value.view(np.ndarray) if isinstance(value, HostArray) else value
 
 
@@ -416,7 +426,7 @@ def empty(machine: Machine, name: str, shape: Any, dtype: Any, stream: Any = 0) 
 
 
 class Cuda:
-    """The host's side of `numba.cuda`, on a machine of the model."""
+    """The host's side of `numba.cuda`, on a modelled machine."""
 
     def __init__(self, machine: Machine, real: Any) -> None:
         self._machine, self._real = machine, real

@@ -127,8 +127,9 @@ def _all_before(machine: Machine, work: list[Operation]) -> Reason | None:
     """Return a reason if all of one kind of work ends before the next kind begins."""
     for before, after in (("copy in", "kernel"), ("kernel", "copy out")):
         early = [o for o in work if o.kind == before]
-        late = min((o for o in work if o.kind == after), key=lambda o: o.start)
-        if len(early) > 1 and late.start >= max(o.end for o in early):
+        later = (o for o in work if o.kind == after)
+        late = min(later, key=lambda o: o.start, default=None)
+        if late and len(early) > 1 and late.start >= max(o.end for o in early):
             these = "copies to the device" if before == "copy in" else "kernels"
             those = f"{len(early)} {these}"
             name = capital(late.what)
@@ -167,7 +168,7 @@ def wrong_side(name: str, error: Exception, places: Notes) -> Verdict | None:
 
 
 def not_fetched(said: Verdict, machine: Machine) -> Verdict:
-    """Return a verdict, extended by the arrays that were not copied back, if any."""
+    """Return the verdict `said`, naming any arrays that were not copied back."""
     left = [f"`{b.name}`" if b.name.isidentifier() else b.name for b in unread(machine)]
     if not left:
         return said
@@ -230,7 +231,8 @@ def clock(name: str, got: float, ms: float, before: float, machine: Machine) -> 
 def notes(*pairs: tuple[Operation, str]) -> Notes:
     """Return the places of operations in the learner's code, with their notes.
 
-    There are at most six; only the first if more than two are all on one line.
+    At most six are returned, or only the first if there are more than two and all are
+    on one line.
     """
     found: Notes = []
     for operation, note in pairs:
