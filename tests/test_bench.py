@@ -136,6 +136,15 @@ def test_repetitions_are_bounded_by_number_and_by_time(ms, least, most):
     assert least <= reps <= most
 
 
+@pytest.mark.parametrize("ms", [1.0, 20.0])
+@pytest.mark.parametrize("most", [15, 25])
+def test_a_stopwatch_may_have_a_largest_number_of_repetitions(ms, most):
+    watch = Stopwatch()
+    watch.most = most
+    reps = timing.measure({"f": takes(ms)}, watch)["f"].reps
+    assert reps == (most if ms == 1.0 else min(most, timing.LEAST))
+
+
 def test_warm_up_ends_even_if_the_times_never_settle():
     watch = Stopwatch()
     timing.measure({"f": takes(10.0, 20.0)}, watch)
@@ -620,6 +629,13 @@ def test_without_a_gpu_the_reference_times_are_shown(committed, no_gpu):
         "No GPU here: these times are the reference GPU's. Measured on an NVIDIA H200 "
         "(driver 580.159.03, 20"
     )
+
+
+def test_a_record_without_driver_and_date_has_no_parentheses(committed, no_gpu):
+    data = json.loads(committed.read_text())
+    del data["date"], data["device"]["driver"]
+    committed.write_text(json.dumps(data))
+    assert without_a_gpu().source.endswith(" Measured on an NVIDIA H200.")
 
 
 def test_a_ceiling_of_this_machine_is_not_held_against_the_reference(committed, no_gpu):

@@ -155,6 +155,11 @@ def test_rows_that_were_never_timed_are_not_checked(recorded, on, capsys):
     assert capsys.readouterr().out == (
         'Not checked: "new" was not timed on a GPU yet.\n'
     )
+    table = bench.compare(CASE, {"new": print, "newer": print}, baseline="new")
+    table.expect("newer", at_least=2)
+    assert capsys.readouterr().out == (
+        'Not checked: "newer" and "new" were not timed on a GPU yet.\n'
+    )
     empty = Table("a case", (), "B", "", "", "No GPU here.", False)
     empty.expect("any", at_least=2, times="other")
     assert 'Not checked: "a case"' in capsys.readouterr().out

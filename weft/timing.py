@@ -7,9 +7,9 @@ times both together, `GraphStopwatch` many launches as one CUDA graph.) Several
 functions are timed in turn, so that a drifting clock affects them all alike.
 
 The cache is filled by reading. If it were filled by writing, as in Triton's `do_bench`,
-it would hold data that must still be written to memory, and up to the size of L2 would
-be written during the call. Reading completes earlier writes before the call begins.
-Data that the call itself leaves in L2 are not waited for.
+it would hold data that must still be written to memory, and as much of it as L2 holds
+could be written during the call. Reading completes earlier writes before the call
+begins. Data that the call itself leaves in L2 are not waited for.
 `python -m verification.stopwatch` counts the bytes.
 """
 
@@ -28,7 +28,7 @@ from weft.wording import several
 
 SHORT = 0.05  # ms: below this, launch overhead is a significant part of a kernel's time
 
-LEAST = 20  # repetitions, unless they take longer than LONGEST
+LEAST = 20  # repetitions, unless they take longer than LONGEST or exceed a given most
 FEW = 5  # repetitions, however long they take; with fewer, a median says little
 MOST = 200
 ENOUGH = 0.1  # s of one function's time after which LEAST repetitions are enough
@@ -121,7 +121,7 @@ def _torch() -> Any:
 def reader(
     torch: Any, times: float = EVICT, least: int = LEAST_READ
 ) -> Callable[[], object]:
-    """Return a function that queues reading `times` as many bytes as L2 holds.
+    """Return a function that queues a read of `times` times the size of L2.
 
     least: the minimum number of bytes to read. The function writes one float for every
     8192 that it reads, their sum.
@@ -143,7 +143,10 @@ class EventStopwatch:
     host = False
 
     def __init__(self, evict: Callable[[], object] | None = None) -> None:
-        """Prepare the events. evict: empties the cache, by default `reader`."""
+        """Prepare the events, and time how long it takes to empty the cache.
+
+        evict: empties the cache; by default it is the function that `reader` returns.
+        """
         torch = _torch()
         self._start, self._end = (torch.cuda.Event(enable_timing=True) for _ in "se")
         self._evict = evict or reader(torch)
@@ -273,10 +276,11 @@ class BurstStopwatch(GraphStopwatch):
 
     It suits kernels that draw so much power that a GPU lowers its clock after a few
     milliseconds, such as a matrix product on tensor cores. Each repetition waits for
-    PAUSES times as long as it works, then replays the graph, first untimed, then timed.
+    PAUSES times as long as it works, then replays the graph twice, first untimed, then
+    timed.
 
-    most: the largest number of repetitions per function, because the pauses take long.
-    If given, warm-up has no minimum duration.
+    most: the largest number of repetitions per function, which limits the time spent on
+    pauses. If it is given, warm-up has no minimum duration.
     """
 
     def __init__(self, most: int | None = None) -> None:
@@ -340,7 +344,7 @@ class _Run:
     @property
     def done(self) -> bool:
         count = len(self.samples)
-        if count >= LEAST:
+        if count >= min(LEAST, self.most):
             return self.seconds >= ENOUGH or count >= self.most
         return count >= FEW and self.seconds >= LONGEST
 
@@ -362,7 +366,8 @@ def measure(
     """Time several functions in turn and return a Timing for each.
 
     After a warm-up, there are 20 to 200 repetitions of each, or fewer (at least 5) if
-    one takes over 25 ms. Raises CandidateError, which names the function that failed.
+    one takes over 25 ms. If the stopwatch has a number `most`, there are no more than
+    that. Raises CandidateError, which names the function that failed.
     """
     most = getattr(stopwatch, "most", MOST)
     runs = [_Run(name, function, most) for name, function in functions.items()]

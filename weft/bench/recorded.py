@@ -12,9 +12,10 @@ from weft.bench.table import Table
 
 
 def reference(lab: str, case: str, gpu: str = "") -> Table | None:
-    """Return the table of a case on the reference GPU, or None if there is none.
+    """Return the recorded table of a case, or None if there is none.
 
-    gpu: the slug of the GPU, such as `nvidia-h200`; by default the reference GPU's.
+    gpu: the slug of the GPU that was measured, such as `nvidia-h200`; by default that
+    of the reference GPU.
     """
     data = results.reference(lab, gpu=gpu)
     found = results.of_case(data, case)
@@ -98,10 +99,10 @@ def _table(data: Mapping[str, Any], asked: Comparison, names: list[str]) -> Tabl
 
 
 def _machine(data: Mapping[str, Any]) -> str:
-    """Describe the GPU of `data`, with its driver and the date of the measurements."""
+    """Describe the GPU of `data`, with its driver and the date if they are known."""
     machine = data.get("device", {})
     when = [f"driver {machine['driver']}"] if machine.get("driver") else []
     when += [str(data["date"])] if data.get("date") else []
     name = machine.get("name", "unnamed GPU")
     article = "an" if name[:1].upper() in "AEINO" else "a"
-    return f"{article} {name} ({', '.join(when)})"
+    return f"{article} {name}" + (f" ({', '.join(when)})" if when else "")

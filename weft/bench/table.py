@@ -19,7 +19,7 @@ class Measurements:
     def __init__(self, lab: str | None, host: bool, again: Callable[[], Rows]) -> None:
         """Prepare to measure a table's rows again.
 
-        lab: the lab whose record claims are checked against. host: whether the host's
+        lab: the lab whose record is used to check claims. host: whether the host's
         clock measured the times. again: measures all rows again.
         """
         self.lab = lab
@@ -93,9 +93,9 @@ class Table:
         at_least, at_most: bounds on the row's speed as a multiple of that of the row
         `times` (by default the baseline) in the table `of` (by default this one). law:
         the factor that follows from counted bytes or operations; within: how far from
-        `law` the reference GPU may be, as a fraction. ceiling: the fraction of the
-        ceiling that the row reaches. If `of` is another table with the same unit of
-        work, speeds are rates, otherwise calls per second.
+        `law` the reference GPU may be, as a fraction. ceiling: a lower bound on the
+        fraction of the ceiling that the row reaches. If `of` is another table with the
+        same unit of work, speeds are rates; otherwise they are calls per second.
 
         Whether a claim holds, and what happens if it does not, depends on the machine:
         see `weft.bench.claims`. If a row was not measured, nothing is checked, and a
@@ -116,7 +116,7 @@ class Table:
     def _expect_factor(
         self, name: str, bounds: claims.Bounds, times: str | None, of: "Table"
     ) -> None:
-        """Claim how many times as fast a row is as another."""
+        """Claim that the ratio of a row's speed to another's is within `bounds`."""
         other = times if times is not None else of.baseline
         if not other:
             raise LearnerError(
@@ -188,7 +188,10 @@ class Table:
         return self.measurements.lab if self.measurements else lesson.current()
 
     def _rows(self, attempt: int) -> Rows:
-        """Return the rows as first measured (attempt 0), or measured again."""
+        """Return the rows as first measured for attempt 0, else as measured again.
+
+        Rows that cannot be measured again are always returned as first measured.
+        """
         if not attempt or self.measurements is None:
             return self.rows
         return self.measurements.repeat(attempt)
@@ -200,7 +203,7 @@ class Table:
         raise LearnerError(f'no row "{name}" in this table. {_names(self.rows)}')
 
     def _recorded(self, name: str) -> Row:
-        """Return a row from this GPU's own record, or an empty one if it has none."""
+        """Return the row `name` of this GPU's own record, or an empty row."""
         gpu = results.slug(device.find().name)
         if not self.here or self._lab is None or not gpu:
             return Row(name)
@@ -212,7 +215,8 @@ def _all_measured(*rows: Row) -> bool:
     """Return whether all rows have times; print which have none."""
     unknown = [f'"{row.name}"' for row in rows if not row.measured]
     if unknown:
-        print(f"Not checked: {' and '.join(unknown)} was not timed on a GPU yet.")
+        were = "was" if len(unknown) == 1 else "were"
+        print(f"Not checked: {' and '.join(unknown)} {were} not timed on a GPU yet.")
     return not unknown
 
 
