@@ -658,6 +658,17 @@ def test_progress_of_another_user_is_left_alone(tmp_path, capsys):
     assert board.passed()["05_first_kernel"].keys() == {"saxpy"}
 
 
+def test_an_error_of_a_change_is_not_taken_for_one_of_the_store(tmp_path):
+    def change(contents):
+        contents["a"] = (tmp_path / "no such file").read_text()
+
+    file = tmp_path / "file.json"
+    with pytest.raises(FileNotFoundError):
+        store.update(file, change)
+    assert store.update(file, lambda contents: contents.update(a=1)) == ""
+    assert store.read(file) == ({"a": 1}, "")
+
+
 def test_where_progress_cannot_be_written_a_lab_goes_on(tmp_path, monkeypatch, capsys):
     def refuse(*arguments):
         raise PermissionError(13, "Permission denied")

@@ -118,19 +118,21 @@ def update(path: Path, change: Callable[[dict[str, Any]], object]) -> str:
     """
     from filelock import FileLock, Timeout
 
+    lock = FileLock(path.with_name(f".{path.name}.lock"), timeout=PATIENCE)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with FileLock(path.with_name(f".{path.name}.lock"), timeout=PATIENCE):
-            contents, trouble = read(path)
-            before = json.dumps(contents, sort_keys=True)
-            change(contents)
-            if json.dumps(contents, sort_keys=True) == before:
-                return trouble
-            return " ".join(filter(None, (trouble, write(path, contents))))
+        held = lock.acquire()
     except Timeout:
         return f"{path} could not be written (another program holds it)."
     except OSError as error:
         return f"{path} could not be written ({error.strerror or error})."
+    with held:
+        contents, trouble = read(path)
+        before = json.dumps(contents, sort_keys=True)
+        change(contents)
+        if json.dumps(contents, sort_keys=True) == before:
+            return trouble
+        return " ".join(filter(None, (trouble, write(path, contents))))
 
 
 def replace(path: Path, text: str) -> None:
