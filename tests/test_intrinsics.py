@@ -12,6 +12,7 @@ from weft import intrinsics
 from weft.device import toolkit
 from weft.intrinsics import registry
 from weft.intrinsics.copies import Copies
+from weft.intrinsics.lowering import lowering
 
 TWINS = intrinsics.TWIN
 load4, store4 = TWINS["load4"], TWINS["store4"]
@@ -29,6 +30,22 @@ def test_each_public_name_is_an_operation():
         assert operation.name == name
         assert operation.twin.__doc__, name
     assert registry.of(len) is None
+
+
+def test_an_argument_that_is_no_array_is_named_by_its_number():
+    gpu = lowering()
+    types, number = gpu.types, gpu.types.int64
+    tile = types.Array(types.float32, 1, "C")
+    copy = number, types.float32, number, types.boolean  # `float32` instead of an array
+    load = number, tile, number, number, types.float32, number
+    for call, given in ((intrinsics.copy_async, copy), (intrinsics.tma_load, load)):
+        operation = registry.of(call)
+        build = operation.ptx(gpu, operation.name)
+        with pytest.raises(gpu.TypingError) as refused:
+            build(None, tile, *given)
+        place = 2 + given.index(types.float32)
+        said = f"{operation.name}: argument {place} must be an array, not float32"
+        assert said in str(refused.value)
 
 
 def test_operations_are_found_by_what_they_do():

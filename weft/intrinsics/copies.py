@@ -30,7 +30,11 @@ class Copies:
     """
 
     def __init__(self, clear: Callable[[Any, Any, int], None]) -> None:
-        """Make an empty set. clear: marks elements from `tile[i]` on as unwritten."""
+        """Begin with no copies in flight.
+
+        clear: a function of (tile, i, n) that marks the n elements from `tile[i]` on as
+        unwritten.
+        """
         self._clear = clear
         self._started: list[tuple[Any, Any, Any]] = []
         self._groups: list[list[tuple[Any, Any, Any]]] = []
@@ -90,7 +94,7 @@ def _copies(size: int, cache: str) -> Builder:
         ) -> Any:
             """Return the signature, and the function that generates the code."""
             gpu.check(call, tile, i, refused_four)
-            gpu.check(call, x, j, refused_four)
+            gpu.check(call, x, j, refused_four, number=3)
             if tile.dtype != x.dtype:
                 raise gpu.TypingError(f"{call}: {x.dtype} does not become {tile.dtype}")
 

@@ -48,7 +48,7 @@ def instruction(
     needs: tuple[int, int] = HOPPER,
     refused: Refused = lambda *_: "",
 ) -> Builder:
-    """Return a builder of an intrinsic from one piece of PTX.
+    """Return a builder for an intrinsic that consists of one piece of PTX.
 
     text: the PTX, in which `$0` is the result if there is one; the operands that are
     not literals follow in order. operands: the kinds of the operands, such as "SHARED
@@ -140,7 +140,8 @@ def _check(
     for operand in operands:
         kind = left.pop(0)
         if operand in _TWO:
-            gpu.check(call, kind, left.pop(0), refused)
+            number = len(kinds) - len(left)
+            gpu.check(call, kind, left.pop(0), refused, number=number)
         elif operand is MAP and not isinstance(kind, types.Array):
             raise gpu.TypingError(
                 f"{call}: the tensor map must be an array, not {kind}"

@@ -46,16 +46,17 @@ class Lowering:
         index: Any,
         refused: Callable[[str, Any], str],
         strided: bool = False,
+        number: int = 1,
     ) -> None:
         """Raise TypingError with an explanation unless `call` can move `x[index]`.
 
         refused: says why an array is refused, or "" if it is not. strided: whether the
-        elements of `x` need not be contiguous.
+        elements of `x` need not be contiguous. number: which argument `x` is, from 1.
         """
         types = self.types
         if not isinstance(x, types.Array):
             raise self.TypingError(
-                f"{call}: the first argument must be an array, not {x}"
+                f"{call}: argument {number} must be an array, not {x}"
             )
         wrong = refused(call, x)
         if not wrong and x.layout != "C" and not strided:
@@ -90,8 +91,8 @@ class Lowering:
     def shared(self, context: Any, builder: Any, kinds: Any, values: Any) -> Any:
         """Return the 32-bit address of `x[index]` within shared memory.
 
-        The address is computed in 32 bits throughout, which is enough there: the
-        compiler can then move constants from an index into the instruction.
+        The address is computed in 32 bits throughout, which is enough there and lets
+        the compiler move constants from an index into the instruction.
         """
         array = kinds[0]
         parts = [(kinds[1], values[1])]
@@ -200,7 +201,7 @@ class Lowering:
 def computes(
     text: str, result: str, constraints: str, *takes: str, stays: bool = False
 ) -> Builder:
-    """Return a builder of a function of numbers that consists of one piece of PTX.
+    """Return a builder for a function that maps numbers to numbers in one piece of PTX.
 
     result: the name of the result's Numba type, repeated if there are several results.
     takes: the names of the Numba types of the one or two arguments. constraints, stays:
