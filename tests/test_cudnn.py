@@ -1,6 +1,8 @@
 """cuDNN's binding and its model, which NVIDIA's recorded answers prove."""
 
+import ctypes
 import json
+import mmap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -28,6 +30,7 @@ order_of = ready_convolutions.order_of
 
 RECORD = Path(__file__).parents[1] / "verification" / "cudnn_calls.json"
 RECORDED = json.loads(RECORD.read_text(encoding="utf-8"))["answers"]
+NO_ACCESS = 0  # PROT_NONE of mprotect
 # Which status a plan gives for these depends on its engine; that it refuses does not.
 ANY_STATUS = {"graph, no bias, but packed"}
 # Accepted by the library, which then computes something else; the model refuses.
@@ -129,6 +132,27 @@ def test_handles_and_descriptors_are_looked_at(model: Model) -> None:
     layer = problem(model)
     cudnn.destroy(layer.handle)
     refused(model, "handle", "handle of cuDNN that has been destroyed", layer)
+
+
+@pytest.mark.parametrize(
+    ("kind", "size"), [("BOOLEAN", 1), ("DATA_TYPE", 4), ("INT64", 8)]
+)
+def test_all_elements_of_an_attribute_are_read(
+    kind: str, size: int, model: Model
+) -> None:
+    page = mmap.PAGESIZE
+    memory = mmap.mmap(-1, 2 * page)
+    second = ctypes.addressof(ctypes.c_char.from_buffer(memory)) + page
+    protect = ctypes.CDLL(None).mprotect
+    assert protect(ctypes.c_void_p(second), page, NO_ACCESS) == 0
+    attribute = cudnn.Attribute.TENSOR_DIMENSIONS, cudnn.AttributeType[kind]
+    made = cudnn.backend_create_descriptor(cudnn.Descriptor.TENSOR)
+    cudnn.backend_set_attribute(made, *attribute, 3, second - 3 * size)
+
+    def too_many() -> None:
+        cudnn.backend_set_attribute(made, *attribute, 4, second - 3 * size)
+
+    refused(model, "pointer", "where the host has no memory", too_many)
 
 
 def test_a_result_has_memory_of_its_own(model: Model) -> None:

@@ -13,9 +13,10 @@ from verification.library_calls import World
 from weft.chapters import Chapter
 from weft.libraries import cufft, curand, library, on_device
 from weft.libraries.cufft import Type
-from weft.libraries.faults import ModelFault
+from weft.libraries.faults import ModelFault, Refusal
 from weft.libraries.loading import on_model
 from weft.libraries.model import Model
+from weft.libraries.model_cufft import CuFFT
 from weft.libraries.model_curand import stream_words
 from weft.libraries.philox import open_at_zero, philox_words, words
 
@@ -115,6 +116,14 @@ def test_what_cufft_would_not_notice(call, said) -> None:
     with pytest.raises(ModelFault) as caught:
         call(address)
     assert said in str(caught.value)
+
+
+def test_a_refusal_without_a_reason_replaces_none() -> None:
+    model = Model()
+    plans = CuFFT(model)
+    for reason in ("", "rank is 4", ""):
+        plans.refused(Refusal(cufft.Result.INVALID_VALUE, reason))
+    assert model.refusals == ["CUFFT_INVALID_VALUE: rank is 4."]
 
 
 def test_one_embed_alone_is_refused() -> None:

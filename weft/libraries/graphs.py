@@ -14,20 +14,13 @@ import torch
 from weft.libraries import cudnn
 from weft.libraries.headers import HEADERS
 from weft.libraries.loading import library, model_in_use
+from weft.libraries.model_cudnn import ELEMENTS
 from weft.libraries.model_graphs import ALIGNMENT, TYPES, ModelGraph, Plan, Tensors
 
 __all__ = ["TYPES", "Graph", "Plan"]
 
 FLOAT = cudnn.DataType.FLOAT
 ATTRIBUTE_TYPES = HEADERS["cudnn"].attribute_types
-KINDS: dict[str, Any] = {  # NumPy types of attribute elements; others are enumerations
-    "HANDLE": np.uint64,
-    "BOOLEAN": np.bool_,
-    "INT64": np.int64,
-    "FLOAT": np.float32,
-    "VOID_PTR": np.uint64,
-    "BACKEND_DESCRIPTOR": np.uint64,
-}
 
 
 class Graph(Tensors):
@@ -82,9 +75,9 @@ class Graph(Tensors):
         self, made: int, name: str, values: Sequence[Any], call: Any, *more: int
     ) -> Any:
         """Pass an attribute's elements to `call`; return them as `call` leaves them."""
-        kind = ATTRIBUTE_TYPES[name]
-        array = np.array(values, KINDS.get(kind, np.int32))
-        which = cudnn.Attribute[name], cudnn.AttributeType[kind]
+        kind = cudnn.AttributeType[ATTRIBUTE_TYPES[name]]
+        array = np.array(values, ELEMENTS.get(kind, np.int32))
+        which = cudnn.Attribute[name], kind
         call(made, *which, len(values), *more, array.ctypes.data)
         return array
 
@@ -149,10 +142,10 @@ class Graph(Tensors):
     # Plans
 
     def plans(self, mode: int = cudnn.HeurMode.A, most: int = 100) -> list[Plan]:
-        """Return up to `most` plans for the graph, those expected to be fastest first.
+        """Return up to `most` plans for the graph, in the heuristic's order.
 
-        The order is the heuristic's. Engines that turn out not to support the graph are
-        left out.
+        The plan that it expects to be fastest comes first. Engines that turn out not to
+        support the graph are left out.
         """
         if not self.graph:
             parts = {"OPS": self.operations, "HANDLE": self.handle}
@@ -173,7 +166,10 @@ class Graph(Tensors):
         return made[: len(self.get(ranked, "ENGINEHEUR_RESULTS", made))]
 
     def _plan(self, config: int) -> Plan:
-        """Build an engine configuration's plan; some engines compile a kernel here."""
+        """Build the execution plan of an engine configuration.
+
+        Some engines compile a kernel for the plan.
+        """
         parts = {"HANDLE": self.handle, "ENGINE_CONFIG": config}
         made = self.finished("EXECUTION_PLAN", **parts)
         (workspace,) = self.get(made, "EXECUTION_PLAN_WORKSPACE_SIZE")

@@ -5,6 +5,7 @@ import struct
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NoReturn
 
+import numpy as np
 import torch
 
 from weft.libraries.convolutions import DTYPES, Convolution, Tensor, strides_of
@@ -15,6 +16,7 @@ from weft.libraries.products import rounded
 
 ConvolutionMode, DataType = cudnn.ConvolutionMode, cudnn.DataType
 ForwardAlgo, MathType, Status = cudnn.ForwardAlgo, cudnn.MathType, cudnn.Status
+AttributeType = cudnn.AttributeType
 NCHW, NHWC = cudnn.TensorFormat.NCHW, cudnn.TensorFormat.NHWC
 VECTORS = 2  # the format NCHW_VECT_C
 DESCRIPTOR = "descriptor of the backend"
@@ -27,6 +29,16 @@ TYPES = {  # (of the tensors, of the sums)
     (DataType.HALF, DataType.HALF),
     (DataType.BFLOAT16, DataType.FLOAT),
     (DataType.DOUBLE, DataType.DOUBLE),
+}
+# NumPy types of attribute elements; others are enumerations, of 4 bytes
+ELEMENTS: dict[int, Any] = {
+    AttributeType.HANDLE: np.uint64,
+    AttributeType.BOOLEAN: np.bool_,
+    AttributeType.INT64: np.int64,
+    AttributeType.FLOAT: np.float32,
+    AttributeType.DOUBLE: np.float64,
+    AttributeType.VOID_PTR: np.uint64,
+    AttributeType.BACKEND_DESCRIPTOR: np.uint64,
 }
 
 
@@ -163,7 +175,7 @@ class CuDNN(Library):
         self._set(a, "filter", shape, self._in_format(a.format, shape))
 
     def _in_format(self, order: int, shape: tuple[int, ...]) -> tuple[int, ...]:
-        """Return a shape's strides in a tensor format. Refuses an unknown format."""
+        """Return a shape's strides in a tensor format. Accepts only NCHW and NHWC."""
         if not 0 <= order <= VECTORS:
             bad(f"{order} is no tensor format.")
         if order == VECTORS:
@@ -287,7 +299,7 @@ class CuDNN(Library):
         return image, filters, replace(moves, groups=self._how(how).groups)
 
     def _problem(self, a: Any, algo: int) -> Problem:
-        """Return a convolution from its descriptors. Refuses an impossible one."""
+        """Build a convolution from its descriptors; refuse an impossible one."""
         self.held(a.handle)
         parts = self._parts(a.x_desc, a.w_desc, a.conv_desc)
         found = Problem(*parts, self._described(a.y_desc, "y_desc", "tensor"))
@@ -305,7 +317,9 @@ class CuDNN(Library):
         return self.make("backend_create_descriptor", a)
 
     def backend_set_attribute(self, a: Any) -> None:
-        self.model.read(a.array_of_elements, a.element_count, "array_of_elements")
+        size = np.dtype(ELEMENTS.get(a.attribute_type, np.int32)).itemsize
+        nbytes = a.element_count * size
+        self.model.read(a.array_of_elements, nbytes, "array_of_elements")
         self.backend_finalize(a)
 
     def backend_finalize(self, a: Any) -> None:

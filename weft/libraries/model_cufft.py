@@ -42,8 +42,8 @@ class Layout:
     def in_place(self, last: int) -> "Layout":
         """Return the layout for an in-place transform of reals, whose rows are padded.
 
-        The complex side, and a layout with embeds, are unchanged. last: the number of
-        complex numbers in a row.
+        The complex side's layout is returned unchanged, and so is one with embeds.
+        last: the number of complex numbers in a row.
         """
         if not self.usual or self.sizes[-1] == last:
             return self
@@ -120,8 +120,9 @@ class CuFFT(Library):
 
     def refused(self, refusal: Refusal) -> int:
         status = super().refused(refusal)
-        said = f"CUFFT_{Result(status).name}: {refusal.reason}."
-        self.model.refusals[-1] = said
+        if refusal.reason:
+            said = f"CUFFT_{Result(status).name}: {refusal.reason}."
+            self.model.refusals[-1] = said
         return status
 
     def destroy(self, a: Any) -> None:
