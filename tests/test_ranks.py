@@ -72,6 +72,22 @@ def test_a_right_function_passes_and_says_what_it_cost():
     assert "bytes sent by the busiest rank" in repr(verdict)
 
 
+def test_a_parameter_with_too_few_values_is_named():
+    def shortened(dist, x):
+        dist.all_reduce(x.pop())
+
+    verdict = check(
+        shortened,
+        spec=lambda given: [own[0] for own in given],
+        inputs=lambda rng, size, n: [([rng.random(n), rng.random(1)],)] * size,
+        sizes=[6],
+        ranks=(2,),
+        result="x",
+    )
+    assert verdict.kind == "shape"
+    assert verdict.message == "x holds 1 value, not 2."
+
+
 def test_the_same_run_has_the_same_verdict():
     def late(dist, x):
         if dist.get_rank() == 0:

@@ -122,7 +122,8 @@ def parts_of(
     if is_tree(wanted) or (isinstance(got, list) and isinstance(wanted, list)):
         own, aims = dict(leaves(got)), dict(leaves(wanted))
         if own.keys() != aims.keys():
-            message = f"{name} returns {len(own)} values, not {len(aims)}."
+            gives = f"{what} holds" if exercise.result else f"{name} returns"
+            message = f"{gives} {several(len(own), 'value')}, not {len(aims)}."
             raise exercise.failed("shape", message, **more)
         pairs = [(written(path), own[path], aims[path]) for path in aims]
     found = []
