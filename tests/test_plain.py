@@ -47,6 +47,20 @@ def changed(rng: random.Random, wanted: list[Any]) -> list[Any]:
     return got
 
 
+def test_numbers_compared_one_by_one_keep_their_index() -> None:
+    for got, wanted, where in (
+        (2.0, 3.0, "x"),
+        ((1.0, 2.0), (1.0, 3.0), "x[1]"),
+        (((1, 2), (3, 4)), ((1, 2), (3, 5)), "x[1, 1]"),
+    ):
+        found, aim = block(got), block(wanted)
+        assert found is not None
+        assert aim is not None
+        wrong = plain.one_by_one(found, aim, 1e-6)
+        assert wrong is not None
+        assert wrong.where("x") == where
+
+
 @pytest.mark.parametrize("kind", ["int", "float"])
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_plain_numbers_differ_as_arrays_do(kind: str) -> None:

@@ -82,9 +82,10 @@ def _float(number: Any) -> float:
 
 
 def block(value: Any) -> Block | None:
-    """Return a value as a `Block`, or None if its parts have no common kind.
+    """Return a value as a `Block`, or None if no `Block` can hold it.
 
-    Nested tuples and lists must be rectangular.
+    None means that nested tuples or lists are ragged, or that the parts of the value
+    have no common kind.
     """
     shape = _shape(value)
     parts = tuple(part for _, part in leaves(value)) if shape is not None else ()
@@ -96,7 +97,10 @@ def block(value: Any) -> Block | None:
 
 
 def _shape(value: Any) -> tuple[int, ...] | None:
-    """Return the shape of nested tuples or lists, or None if they are ragged."""
+    """Return the shape of nested tuples or lists, or None if they have no shape.
+
+    They have none if they are ragged or contain a dict.
+    """
     if isinstance(value, dict):
         return None
     if not isinstance(value, tuple | list):
@@ -234,7 +238,7 @@ def _tail(got: Block, _: Block, right: list[bool], tolerance: float) -> Looks:
 
 
 def one_by_one(got: Block, wanted: Block, tolerance: float) -> Difference | None:
-    """Return the first difference, or None; compare each number separately.
+    """Compare the numbers one by one; return the first difference, or None.
 
     This suits values of different kinds, where a small one matters even beside a large
     one. A number that should be 0 is not compared.
@@ -243,5 +247,5 @@ def one_by_one(got: Block, wanted: Block, tolerance: float) -> Difference | None
         mine, aim = replace(got, parts=(a,)), replace(wanted, parts=(b,))
         wrong = difference(mine, aim, tolerance) if b else None
         if wrong:
-            return replace(wrong, index=(number,))
+            return replace(wrong, index=got.index(number))
     return None
