@@ -12,6 +12,7 @@ import weft  # noqa: F401  before Numba
 from weft import check  # isort: skip
 from weft.c import cell  # isort: skip
 from weft.cuda_cpp import extension, hosted  # isort: skip
+from weft.simulator.memory.arrays import poison  # isort: skip
 
 ROOT = Path(__file__).parents[1]
 ANSWERS = ROOT / "chapters" / "32_extensions" / "answers" / "bias_relu"
@@ -182,6 +183,15 @@ def test_numbers_reach_the_function_with_their_types():
         ),
     )
     assert verdict, verdict
+
+
+@pytest.mark.parametrize("kind", ["int32", "int64", "float32", "float64"])
+def test_gaps_between_strides_hold_what_no_tensor_holds(kind):
+    found = hosted.strided(np.arange(3, dtype=kind))
+    assert found.tolist() == [0, 1, 2]
+    gaps = np.empty(6, kind)
+    poison(gaps, "global")
+    assert np.array_equal(found.base[1::2], gaps[1::2], equal_nan=kind[0] == "f")
 
 
 def test_a_tensor_of_the_stand_in_keeps_its_strides_as_pytorch_does():

@@ -29,6 +29,7 @@ from weft.cuda_cpp.exercise import CudaCppExercise
 from weft.cuda_cpp.judging import Judge
 from weft.places import Note
 from weft.simulator.limits import MAX_THREADS, WARP
+from weft.simulator.memory.arrays import poison
 from weft.wording import several
 
 Array = np.ndarray[Any, Any]
@@ -68,7 +69,7 @@ words = Verdicts(__file__)
 
 
 def launches_called(text: str) -> str:
-    """Rewrite each `f<<<b, t>>>(x)` of a text as a C++ call, on the same lines."""
+    """Rewrite each `f<<<b, t>>>(x)` in a text as a C++ call, keeping line numbers."""
     out, at = "", 0
     while (mark := text.find("<<<", at)) >= 0:
         end = text.find(">>>", mark)
@@ -101,7 +102,7 @@ def _start_of_callee(text: str, end: int) -> int:
 
 
 def prepared(source: Source, folder: Path) -> Source:
-    """Write the stand-in headers to a folder; return the cell as it is compiled."""
+    """Write the stand-in headers to a folder; return the cell in the form to compile."""
     text = Path(__file__).with_name(STAND_IN).read_text("utf-8")
     (folder / STAND_IN).write_text(text)
     for header in HEADERS:
@@ -116,11 +117,12 @@ def prepared(source: Source, folder: Path) -> Source:
 def built_with(
     exercise: CudaCppExercise, source: Source, kernel: str, folder: Path
 ) -> bool:
-    """Build one program that runs the kernel alone or, if called HOST, the function.
+    """Build one program that runs the function when executed as HOST, else the kernel.
 
-    The headers and the cell take longest, and are compiled only once. kernel: the text
-    of the program that runs the kernel. Returns whether it could be built; if not,
-    building the two programs separately tells what the cell lacks.
+    The headers and the cell take longest to compile, and are compiled only once.
+    kernel: the text of the program that runs the kernel. Returns whether the one
+    program could be built; if not, building the two separately tells what the cell
+    lacks.
     """
     fine, _ = compiler.built(program(source.file, exercise.host, kernel), folder)
     if fine:
@@ -129,7 +131,7 @@ def built_with(
 
 
 def inner(text: str) -> str:
-    """Return the part of a program after the cell, for use in another program."""
+    """Return what follows the cell in a program, adapted for use in another program."""
     lines = text.partition("#undef main\n")[2].splitlines()
     rest = "\n".join(line for line in lines if not line.startswith("#include"))
     return f"namespace weft_alone {{\n{rest}\n}}\n".replace("int main(", f"{ALONE}(")
@@ -138,8 +140,8 @@ def inner(text: str) -> str:
 def program(file: str, host: str, kernel: str = "") -> str:
     """Return the text of the program that calls the function declared by `host`.
 
-    kernel: the text of another program, which this one runs unless its own name is
-    HOST.
+    kernel: the text of another program, which runs instead unless the executable is
+    named HOST.
     """
     name = re.findall(r"(\w+)\(", host)[0]
     lines, called, tensors = [], [], []
@@ -211,11 +213,12 @@ def _packed(value: Any, device: int, dry: bool) -> bytes:
 def strided(array: Array) -> Array:
     """Return the same array, stored column by column, or with gaps if it has one axis.
 
-    The gaps hold NaN, and must not be read.
+    The gaps must not be read. They hold NaN, or an unlikely integer.
     """
     if array.ndim > 1:
         return np.asfortranarray(array)
-    wide = np.full(2 * array.size, np.nan).astype(array.dtype)
+    wide = np.empty(2 * array.size, array.dtype)
+    poison(wide, "global")
     wide[::2] = array
     return wide[::2]
 
@@ -281,7 +284,7 @@ class Launch:
 
 
 def reported(said: str) -> list[Launch]:
-    """Return the launches of a run, from its output."""
+    """Return the launches that the output of a run reports."""
     found: list[Launch] = []
     for line in re.findall(r"^weft: (launch .*|checked)$", said, re.M):
         if line == "checked":
@@ -309,7 +312,7 @@ class Result:
 
 
 def result_of(ran: programs.Ran, call: Call) -> Result:
-    """Return the result that the program wrote. The function must have returned."""
+    """Return the result that the program wrote once the learner's function returned."""
     head, value, *rest = ran.results
     kind, device, shares, *shape = map(int, head)
     arrays = [a for a in call.inputs if isinstance(a, np.ndarray)]
@@ -489,9 +492,9 @@ def shown(size: tuple[int, ...], what: str) -> str:
 def judged(
     exercise: CudaCppExercise, source: Source, cases: Sequence[Case], folder: Path
 ) -> str:
-    """Make and check all calls. Returns a fact; raises `Failed` if one goes wrong.
+    """Make and check all calls. Returns a fact; raises `Failed` if a call goes wrong.
 
-    folder: where the cell was compiled, perhaps with the function's program.
+    folder: where the cell was compiled, and perhaps the function's program too.
     """
     if not (folder / HOST).exists():
         text = program(source.file, exercise.host)
