@@ -118,6 +118,14 @@ def test_an_array_comes_back_with_its_type_and_shape() -> None:
     assert not has_array(encoded({"a": (1, 2.0)}))
 
 
+@pytest.mark.parametrize("name", ["array", "number", "fields"])
+def test_a_field_may_be_called_as_an_array_is_marked(name: str) -> None:
+    fields = {name: encoded(3), "other": encoded((1, 2.0))}
+    assert not has_array({"object": "20_layouts.layouts:Layout", "fields": fields})
+    fields["other"] = encoded([np.float32(3)])
+    assert has_array({"object": "20_layouts.layouts:Layout", "fields": fields})
+
+
 def test_a_layout_comes_back_as_a_layout() -> None:
     layouts = weft.lab("20_layouts").layouts
     layout = layouts.parse("((2,2),8):((16,1),2)")

@@ -213,3 +213,12 @@ def test_numbers_are_written_as_numpy_writes_them() -> None:
         assert str(mine) == str(theirs)
         assert repr(mine) == repr(theirs)
         assert f"{mine:.4g}" == f"{theirs:.4g}"
+
+
+@pytest.mark.parametrize(
+    "given", [{"buffer": bytearray(16)}, {"offset": 8}, {"strides": (16,)}]
+)
+def test_memory_that_an_array_cannot_have_is_refused(given: dict[str, Any]) -> None:
+    with pytest.raises(NotImplementedError, match="no buffer, offset or strides"):
+        OURS.ndarray(4, "float32", **given)
+    assert OURS.ndarray((2, 3), "float32", order="F").strides == (4, 8)

@@ -1,4 +1,4 @@
-"""Values as JSON, in which a page gets the cases of an exercise.
+"""Values as JSON, the form in which a page gets the cases of an exercise.
 
 Numbers, strings and None stay as they are, and a list stays a list. Anything else is an
 object whose first key says what it is:
@@ -86,6 +86,13 @@ def decoded(data: Any) -> Any:
 
 def has_array(data: Any) -> bool:
     """Return whether JSON from `encoded` contains an array or a NumPy scalar."""
-    if isinstance(data, dict):
-        return "array" in data or "number" in data or any(map(has_array, data.values()))
-    return isinstance(data, list) and any(map(has_array, data))
+    match data:
+        case list():
+            return any(map(has_array, data))
+        case {"object": _, "fields": parts}:
+            return any(map(has_array, parts.values()))
+        case {"array": _} | {"number": _}:
+            return True
+        case {"tuple": parts} | {"dict": parts}:
+            return has_array(parts)
+    return False

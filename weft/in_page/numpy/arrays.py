@@ -59,11 +59,15 @@ class ndarray:
         strides: Any = None,
         order: Any = "C",
     ) -> Any:
+        if buffer is not None or offset or strides is not None:
+            raise NotImplementedError(
+                "in a page, np.ndarray takes no buffer, offset or strides"
+            )
         described, sides = _dtype(dtype), as_shape(shape)
-        if strides is None:
-            strides = steps(sides, described.itemsize, order or "C")
         memory = Memory(bytearray(math.prod(sides) * described.itemsize))
-        return seen(memory, offset, described, sides, tuple(strides))
+        return seen(
+            memory, 0, described, sides, steps(sides, described.itemsize, order or "C")
+        )
 
     def __class_getitem__(cls, _: Any) -> Any:
         return cls
@@ -338,7 +342,7 @@ class ndarray:
     # Its parts
 
     def __getitem__(self, index: Any) -> Any:
-        """Return a number, a view or, if an array is an index, a copy."""
+        """Return a number, a view or, if any index is an array, a copy."""
         if type(index) is int and len(self.shape) == 1:
             return self._number(
                 self._offset + self.strides[0] * within(index, len(self))
@@ -691,7 +695,7 @@ def fast(a: ndarray, parts: list[Any]) -> Any:
 
 
 def gathered(a: ndarray, parts: list[Any]) -> tuple[list[int], tuple[int, ...]]:
-    """Return the offsets of the elements that index arrays select, and their shape."""
+    """Return the offsets of the elements selected by index arrays, and their shape."""
     chosen = [k for k, part in enumerate(parts) if isinstance(part, ndarray | int)]
     side = broadcast_shape(*(np_shape(parts[k]) for k in chosen))
     together = chosen == list(range(chosen[0], chosen[-1] + 1))
