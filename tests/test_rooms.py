@@ -129,6 +129,16 @@ def modules(root: Path) -> dict[str, set[str]]:
     }
 
 
+def test_one_file_imports_what_cutile_keeps_to_itself() -> None:
+    files = {
+        path.name
+        for path in PACKAGE.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if any(name.startswith("cuda.tile._") for name in named(node))
+    }
+    assert files == {"cutile.py"}
+
+
 def circular(imports: dict[str, set[str]]) -> dict[str, set[str]]:
     """The modules that import each other in a circle, and those that need them."""
     left = imports

@@ -35,7 +35,7 @@ class Refused(Exception):
 
 
 def missing() -> str:
-    """Return a sentence on what checks of tile kernels lack here, or "" if nothing."""
+    """Return a sentence that says what is missing to check tile kernels here, or ""."""
     try:
         found = find_spec(PACKAGE) is not None
     except ModuleNotFoundError:  # not even the package `cuda` exists
@@ -236,3 +236,10 @@ def dtype_of(kind: Any) -> np.dtype[Any]:
         return np.dtype(name)
     except TypeError:
         return np.dtype(np.float32)
+
+
+def pointee(kind: Any) -> np.dtype[Any]:
+    """Return NumPy's type for what the pointers of a tile refer to."""
+    from cuda.tile._datatype import PointerInfo
+
+    return dtype_of(PointerInfo(kind.dtype).pointee_dtype)

@@ -1,8 +1,9 @@
 """The instructions of a tile kernel, executed in NumPy, one program at a time.
 
-A tile is a NumPy array, a view is a `View`. Values have the type that cuTile's compiler
-gave them; types that NumPy lacks are float32, rounded after each instruction if they
-are bfloat16 or tfloat32. Memory is accessed by address (see `Memory`).
+A tile is a NumPy array, and a view is a `View`. Values have the type that cuTile's
+compiler gave them. If NumPy lacks that type, they are float32, and are rounded after
+each instruction if the type is bfloat16 or tfloat32. Memory is accessed by address (see
+`Memory`).
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -13,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from weft.places import Place
-from weft.tile_programs.cutile import Refused, dtype_of, located
+from weft.tile_programs.cutile import Refused, dtype_of, located, pointee
 
 Array = np.ndarray[Any, Any]
 
@@ -225,7 +226,7 @@ class Evaluator:
     # Memory
 
     def access(self, op: Any) -> Access:
-        """Return an operation's access to the tile of a view at the given index."""
+        """Return an operation's access to the tile that its view and index select."""
         view: View = self.get(op.view)
         index = tuple(int(i) for i in self.all(op.index))
         addresses, inside = view.elements(index)
@@ -379,7 +380,10 @@ def _fused(run: Evaluator, op: Any) -> Array:
 
 
 def _reduced(run: Evaluator, op: Any) -> Any:
-    """Reduce an axis, whose length is a power of two, by folding it in halves."""
+    """Reduce an axis by combining its halves until one element is left.
+
+    The length of the axis is a power of two.
+    """
     parts = [np.asarray(x) for x in run.all(op.xs)]
     count = parts[0].shape[op.axis]
     while count > 1:
@@ -475,17 +479,11 @@ def _scatter(run: Evaluator, op: Any) -> tuple[None]:
 
 def _offset(run: Evaluator, op: Any) -> Array:
     kind = op.pointer.get_type()
-    size = _pointee(kind).itemsize
+    size = pointee(kind).itemsize
     found: Array = (
         np.asarray(run.get(op.pointer)) + np.asarray(run.get(op.offset)) * size
     )
     return found
-
-
-def _pointee(kind: Any) -> np.dtype[Any]:
-    from cuda.tile._datatype import PointerInfo
-
-    return dtype_of(PointerInfo(kind.dtype).pointee_dtype)
 
 
 UPDATES: dict[str, Callable[[Array, Array], Array]] = {
