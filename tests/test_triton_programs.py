@@ -665,6 +665,20 @@ def test_only_a_missing_other_is_blamed_on_it() -> None:
     assert "other" not in verdict.why
 
 
+@triton.jit
+def asserts_another_size(x, y, out, n, BLOCK: tl.constexpr):
+    tl.static_assert(BLOCK == 32)
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + i, tl.load(x + i, i < n) + tl.load(y + i, i < n), mask=i < n)
+
+
+def test_an_error_without_a_message_does_not_repeat_the_program() -> None:
+    verdict = check(asserts_another_size, **ADD)
+    assert verdict.message == "Triton's compiler refuses this line."
+    assert verdict.places[0][0].text == "tl.static_assert(BLOCK == 32)"
+    assert verdict.why == ""
+
+
 @pytest.mark.parametrize(
     ("line", "said"),
     [

@@ -53,7 +53,7 @@ def compile_stage(exercise: ProgramExercise) -> list[str]:
 
 
 def refusal(launch: Launch) -> Verdict | None:
-    """Return the verdict on a launch that Triton's compiler refuses, or else None."""
+    """Return the verdict on a launch if Triton's compiler refuses it, or None."""
     kernel = compilable(launch.exercise.kernel)
     try:
         if kernel is not None:
@@ -104,13 +104,14 @@ def innermost(error: BaseException) -> BaseException:
 def refused(launch: Launch, error: Any) -> Verdict:
     """Return the verdict on an error of the compiler, with the line it is about."""
     function = launch.exercise.program.function
-    said = str(getattr(error, "error_message", None) or error.__cause__ or error)
+    places = place_of(function, error)
+    text = "" if places else error  # the text repeats the function up to the line
+    said = str(getattr(error, "error_message", None) or error.__cause__ or text)
     said = re.sub(r"""^\w+\((["'])(.*)\1\)$""", r"\2", said.strip(), flags=re.DOTALL)
     if found := re.search(words.rows["plain-function"]["pattern"], said):
         places = line_with(function, rf".*\b{re.escape(found[1].rstrip('.'))}\(")
         called = found[1].rstrip(".")
         return launch.verdict("plain-function", places, function=called)
-    places = place_of(function, error)
     if fits := words.matching(said):
         return launch.verdict(fits[0], places, kind="program")
     lost = re.match(r"(\w+) is not defined", said)
