@@ -1,5 +1,7 @@
 """Notes say what a trace says: the same counts, and a hazard wherever there is one."""
 
+import gc
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -683,3 +685,18 @@ def test_counting_takes_a_few_lines_of_python_per_request() -> None:
     assert len(trace) == 32 * requests
     assert lines_run(lambda: Counted(notes).lines) < 4 * requests
     assert lines_run(lambda: suspects(notes)) < requests
+
+
+def test_notes_are_freed_with_their_trace():
+    """At once: the garbage collector may not run before the next launches have."""
+    x, out = (np.zeros(64, np.float32) for _ in range(2))
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        trace, _ = record(guarded, (2, 32), (x, out))
+        threads = next(each for each in trace.notes.blocks[0].lists if each)
+        del trace
+        assert sys.getrefcount(threads) <= 2  # `threads`, and the argument
+    finally:
+        if collecting:
+            gc.enable()

@@ -153,7 +153,7 @@ def record(
 
     if noted.cuda.intrinsics.works_beside:
         return again(), launch
-    return Recorded(noted.noted(), again), launch  # type: ignore[return-value]
+    return Recorded(noted.given_up(), again), launch  # type: ignore[return-value]
 
 
 def _run(
@@ -231,7 +231,7 @@ def calls(
     readonly: frozenset[int] = frozenset(),
     backwards: bool = False,
 ) -> dict[int, list[Place]]:
-    """Repeat a launch of `record`; find the calls that led to accesses in its trace.
+    """Repeat a launch recorded by `record`; find the calls that led to some accesses.
 
     Returns, for each of `rows`, the place of the access and those of the calls that led
     there, innermost first; {} if the launch is refused.
@@ -257,7 +257,7 @@ def values(
     readonly: frozenset[int] = frozenset(),
     backwards: bool = False,
 ) -> ValuedRun | None:
-    """Repeat a launch of `record`, and read memory at some rows of its trace.
+    """Repeat a launch recorded by `record`; read memory at some rows of its trace.
 
     wanted: for each row, the address of the element to read. Returns None if the launch
     is refused.
@@ -296,9 +296,10 @@ def parameters(fn: FunctionType, args: tuple[Any, ...]) -> list[str]:
 def as_declared(
     kernel: Any, names: list[str], args: tuple[Any, ...]
 ) -> tuple[Any, ...]:
-    """Return the arguments converted to the kernel's signature, if it has one.
+    """Return the arguments, converted to the types of a declared signature.
 
-    Raises `Fault` if none of its signatures accepts them.
+    Returns them unchanged if the kernel declares no signature. Raises `Fault` if none
+    of its signatures accepts them.
     """
     if not meaning.options_of(kernel).signatures:
         return args
@@ -361,7 +362,7 @@ def host_array(value: Any, name: str = "the array") -> np.ndarray[Any, Any] | No
 
 
 def tensor_memory(tensor: Any, name: str) -> np.ndarray[Any, Any] | None:
-    """Return the memory of a PyTorch tensor, or None for another object of PyTorch.
+    """Return the memory of a PyTorch tensor, or None for any other PyTorch object.
 
     Raises `Fault` for a tensor that the simulator cannot use.
     """

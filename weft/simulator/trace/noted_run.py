@@ -71,7 +71,8 @@ class NotedRun(WatchedRun):
     def touched(self) -> int:
         """The number of accesses noted so far.
 
-        A block that waits for others is counted as it first waits, and when it is over.
+        The accesses of a block that waits for others are added in two parts: when it
+        first waits, and when it has ended.
         """
         alive = {block.number for block in self._alive}
         for number, counted in list(self._open.items()):
@@ -178,7 +179,10 @@ class NotedRun(WatchedRun):
         self._add(block, self._numbers[key] + 1, self.current.iteration or 0)
 
     def _add(self, block: NotedBlock, number: int, entry: int) -> None:
-        """Append `entry` to the current thread's list `number`, made if necessary."""
+        """Append `entry` to the current thread's list `number`.
+
+        The list is made if it does not exist yet.
+        """
         lists = block.lists
         while len(lists) <= number:
             lists.append(None)
@@ -258,6 +262,16 @@ class NotedRun(WatchedRun):
             spot.iterations = spot.list + 1
             found.append(spot)
         return found
+
+    def given_up(self) -> Notes:
+        """Return all notes, and keep none of them.
+
+        The run is part of cycles of references. What it keeps stays in memory until the
+        garbage collector runs, perhaps through several launches.
+        """
+        notes = self.noted()
+        self._blocks_noted = {}
+        return notes
 
     def noted(self) -> Notes:
         """Return all notes that have been taken so far."""
