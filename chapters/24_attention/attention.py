@@ -50,17 +50,19 @@ def best_keys(seq, causal):
 
 
 def best_cuts(seq, causal, idle):
-    """Return the parts of each tile in the last turn, chosen by times on an H200.
+    """Return into how many parts to cut each tile of the last round.
 
-    idle: the share of the blocks that would have no tile in this turn.
+    Chosen by times on an H200. idle: the share of the blocks that would have no tile in
+    this round.
     """
     return 4 if seq >= 4096 and not causal and idle > 0.4 else 1
 
 
 def heads_together(seq, causal):
-    """Return the heads whose tiles are sorted by length together.
+    """Return how many heads' tiles are sorted by length together.
 
-    Their keys and values have 16,384 rows each: 8 MB, which fit into the L2 cache.
+    Unless a single head has more, their keys and values have at most 16,384 rows each:
+    8 MB, which fit into the L2 cache.
     """
     return max(1, 16384 // seq) if causal else 1
 
@@ -118,7 +120,8 @@ class Attention:
         """Make room for the gradients, given that of the output.
 
         stored: whether dS goes through memory, seq * seq bfloat16 for each head, rather
-        than being computed twice. together: see `heads_together`.
+        than being computed twice. together: see `heads_together`. If it does not divide
+        the number of heads, the greatest common divisor is used.
         """
         self.g, self.stored = g, stored
         together = together or heads_together(self.seq, self.causal)

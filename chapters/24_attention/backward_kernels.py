@@ -102,7 +102,11 @@ def place_of(row):
 
 @cuda.jit(device=True)
 def head_and_block():
-    """Return the head and the tile of a block. Heads take turns, some at a time."""
+    """Return the head and the tile of a block.
+
+    Blocks usually start in the order of their numbers. Then gridDim.x heads take turns:
+    tile 0 of each of them, tile 1 of each, and so on.
+    """
     heads, first = int32(cuda.gridDim.x), int32(cuda.blockIdx.z)
     return first * heads + int32(cuda.blockIdx.x), int32(cuda.blockIdx.y)
 

@@ -21,10 +21,11 @@
 - the 132 blocks are persistent: each computes one tile of the output after the other. A
   block gets the number of its next tile from a counter in global memory. The last block
   to finish resets the counter to zero;
-- with a causal mask, the tiles of some heads are sorted by their length together, so
+- with a causal mask, the tiles of several heads are sorted by length together, so that
   the last tiles of a launch are short (`TOGETHER`);
-- without a mask, the last turn of the blocks has too few tiles for all of them. Each of
-  these tiles is cut into four parts, and `join_parts` adds them up (`CUTS`).
+- without a mask, there may be too few tiles for all blocks in the last round. If many
+  blocks would be idle, each of these tiles is cut into four parts, and `join_parts`
+  adds them up (`CUTS`).
 
 Read `attend_tiles` first. The other functions load, store and count.
 """
@@ -73,7 +74,7 @@ BEFORE_WAIT, RARELY = 1, 1  # 0 leaves a change out: see `finish` and `soften`
 TOGETHER = 1  # heads whose tiles are sorted by length together: see `of_tile`
 CUTS = 1  # parts of each tile from `whole` on
 PART = 68  # numbers of a thread for a part: 64 sums, and top and weight of two rows
-ITEM = 5  # integers for an item: head, block of queries, first and last tile, part
+ITEM = 5  # integers of an item: head, block of queries, first tile, end, part
 ITEMS = 2 * ITEM
 SLACK = float32(8)
 FAR = float32(-1e30)
@@ -253,7 +254,7 @@ def of_tile(tile, blocks, planes, seq):
     if not CAUSAL:
         plane = tile // blocks
         return plane, tile - plane * blocks, tiles_of_keys(seq)
-    # TOGETHER heads at a time, and their longest blocks first
+    # TOGETHER heads at a time: the longest block of each, then the next of each
     first = tile // (int32(TOGETHER) * blocks) * int32(TOGETHER)
     heads = min(int32(TOGETHER), planes - first)
     tile -= first * blocks
@@ -275,7 +276,7 @@ def load_tiles(
 ):
     """The producer: queries, keys and values of one item after the other.
 
-    An item is a tile of the output, or one of CUTS parts of a tile from `whole` on.
+    An item is a tile of the output or, from tile `whole` on, one of its CUTS parts.
     """
     stage, parity = int32(0), int32(1)
     b, q_parity = int32(0), int32(1)
@@ -323,7 +324,7 @@ def load_tiles(
 
 @cuda.jit(device=True)
 def keep_part(parts, part, o, top0, weight0, top1, weight1):
-    """Store a thread's sums for a part of a tile, for `join_parts`."""
+    """Store a thread's sums, maxima and weights of a part, for `join_parts`."""
     at = int32(cuda.threadIdx.x) - int32(128)
     for c in range(64):
         parts[part, c, at] = o[c]
@@ -345,7 +346,7 @@ def attend_tiles(
     scale,
     consumer,
 ):
-    """A consumer: 64 rows of the output of each tile."""
+    """A consumer: 64 rows of the output, for one item after the other."""
     s = cuda.local.array(SCORES, float32)
     o = cuda.local.array(64, float32)
     p = cuda.local.array(WEIGHTS, int32)
@@ -534,8 +535,8 @@ def attend(
 def join_parts(parts, out, lse, seq, planes, whole):
     """Add up the parts of the tiles that were cut, and write their rows.
 
-    A block has a tile and four of the sums of each thread. Its thread t has the sums
-    of thread t of the consumers.
+    Block (tile, n) has sums 4n to 4n + 3 of each thread. Its thread t has those that
+    thread t of the consumers stored.
     """
     t, tile = int32(cuda.threadIdx.x), int32(cuda.blockIdx.x)
     c, seq = int32(4) * int32(cuda.blockIdx.y), int32(seq)

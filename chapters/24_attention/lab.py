@@ -874,7 +874,8 @@ for (seq, _), table in sizes.items():
 # %% [markdown]
 # Two details of the loop in `attend_tiles` change the result only by rounding. The next
 # cell times the kernel without them, then with one, with both, and with larger tiles of
-# keys. The chapter explains all three.
+# keys. In the last row, the tiles of several heads are sorted together, or the last
+# tiles are cut where that helps. The chapter explains all of these.
 
 # %%
 steps = chapter.measure.steps()
@@ -887,7 +888,9 @@ for table in steps.values():
 # The table counts the operations of five products: 10 · seq² · d per head. In
 # `TMA + wgmma`, the first kernel writes `dS` to memory, 2.1 GB for these 64 heads, and
 # the second reads it again. `seven products` needs no such memory, because the second
-# kernel computes `S` and `dP` again. Which of the two is faster?
+# kernel computes `S` and `dP` again. Which of the two is faster? With a causal mask,
+# the row `head after head` shows the first if each head's blocks follow those of the
+# head before.
 #
 # PyTorch's own backward passes are called through the operators that autograd calls.
 

@@ -201,7 +201,7 @@ def sizes():
 
 
 ALONE = {"cuts": 1, "TOGETHER": 1}
-STEPS = {  # each with one more change; `Attention` chooses one of the last two sizes
+STEPS = {  # each with one more change than the one before
     "weights after the wait": {"keys": 128, "BEFORE_WAIT": 0, "RARELY": 0} | ALONE,
     "weights before the wait": {"keys": 128, "RARELY": 0} | ALONE,
     "output scaled rarely": {"keys": 128} | ALONE,
@@ -212,7 +212,7 @@ STEPS = {  # each with one more change; `Attention` chooses one of the last two 
 def steps():
     """Compare the forward kernel with and without its last changes.
 
-    The last row has the better of the two sizes of tiles, and one more change.
+    The last row has one more change, and tiles of the size that is faster.
     """
 
     def rows(q, k, v, causal):
