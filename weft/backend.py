@@ -176,10 +176,10 @@ def simulators_array(data: np.ndarray[Any, Any]) -> Any:
 
 
 def pretend_device(capability: tuple[int, int]) -> SimpleNamespace:
-    """Let Numba compile for a GPU of this compute capability, without one here.
+    """Let Numba compile for this compute capability, whether or not there is a GPU.
 
-    Overloads such as `max` ask the current device for its capability. To change it
-    later, set `compute_capability` of the result.
+    Overloads such as `max` ask the current device for its capability. To change the
+    capability later, set `compute_capability` of the result.
     """
     device = SimpleNamespace(compute_capability=capability)
     dispatcher: Any = import_module("numba.cuda.dispatcher")

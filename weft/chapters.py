@@ -31,7 +31,7 @@ def names(where: Path | None = None) -> list[str]:
 
 
 def plain(module: str) -> str:
-    """Return a module's name without its chapter, such as `layouts` in chapter 20."""
+    """Return a module's name without its chapter: `layouts` for one of chapter 20."""
     return module.split(".", 3)[3] if module.startswith(f"{__name__}.") else module
 
 

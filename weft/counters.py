@@ -1,11 +1,11 @@
 """Count the costs of a trace: sectors, requests, bank conflicts, lanes, arithmetic.
 
 The numbers are those that Nsight Compute reports for the same kernel, as long as the
-compiler does what the source says: it may load once what the source loads twice, or
-load four neighbours together (results/agreement.nvidia-h200.json has both counts, side
-by side). A *request* is one instruction executed by one warp. Global memory moves in
-*sectors* of 32 bytes; shared memory has 32 *banks* of 4 bytes, and a request that needs
-two words from one bank takes a second pass.
+compiler does what the source says. It may instead load once what the source loads
+twice, or four neighbours together (results/agreement.nvidia-h200.json has both counts,
+side by side). A *request* is one instruction executed by one warp. Global memory moves
+in *sectors* of 32 bytes; shared memory has 32 *banks* of 4 bytes, and a request that
+needs two words from one bank takes a second pass.
 
 Source: CUDA C++ Best Practices Guide, "Coalesced Access to Global Memory" and "Shared
 Memory and Memory Banks"; Nsight Compute, metrics `l1tex__t_sectors`,

@@ -1,4 +1,4 @@
-"""Show what a cell is doing: a line below a slow cell, removed when it ends.
+"""Show what a slow cell is doing: a line below the cell, removed when the cell ends.
 
 `watch` has IPython report when a cell begins and ends. After LATE seconds a thread
 shows the line, and updates it every second: what is being done, for how long, and how
@@ -21,19 +21,19 @@ _lines: dict[int, "Line"] = {}  # by the shell that is watched
 
 
 def now(what: str) -> None:
-    """Set the activity that the line shows, such as `"vector_add: size 2 of 5"`."""
+    """Set the activity shown below a slow cell, such as `"vector_add: size 2 of 5"`."""
     global _what
     _what = what
 
 
 def again(what: str) -> None:
-    """Report that `what` is done once more in this cell, such as `"measurement 3"`."""
+    """Set the activity to `what` and its count in this cell: `"measurement 3"`."""
     _counts[what] = _counts.get(what, 0) + 1
     now(f"{what} {_counts[what]}")
 
 
 def watch(shell: Any, late: float = LATE, every: float = EVERY) -> None:
-    """Show a line below each cell of a notebook that runs for longer than `late` s.
+    """Show a line below each notebook cell that runs for longer than `late` seconds.
 
     shell: IPython's shell. In a terminal nothing happens.
     """
@@ -57,7 +57,7 @@ class Line:
         self._id = ""
 
     def begin(self, info: Any) -> None:
-        """Start the thread that shows the line if the cell runs for long."""
+        """Start the thread that shows this line if the cell runs for a long time."""
         self._ended, self._id = threading.Event(), ""
         self._cell, self._begun = info.raw_cell or "", time.monotonic()
         _counts.clear()
@@ -70,7 +70,7 @@ class Line:
         self._thread.start()
 
     def end(self, result: Any) -> None:
-        """Remove the line after the cell has ended."""
+        """Remove the line, once the cell has ended."""
         if self._thread is None:  # a cell that began before it was watched
             return
         self._ended.set()

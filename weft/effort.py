@@ -40,5 +40,8 @@ def of_one_check() -> Iterator[None]:
 
 
 def iterations() -> int | None:
-    """Return the iterations of the check's finished launches; None outside a check."""
+    """Return how many iterations the finished launches of this check have run.
+
+    Returns None outside a check.
+    """
     return done["iterations"] - _begun[0] if _begun else None

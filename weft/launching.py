@@ -35,15 +35,15 @@ def prepare(kernel: Any, cluster: int = 1, early: bool = False) -> Launch:
     """Return a function that launches a kernel: `launch(grid, block, *arguments)`.
 
     kernel: made by `@cuda.jit` with one signature, of contiguous arrays and numbers.
-    Arrays are contiguous tensors on the current device; for a vector, a tensor of any
-    shape can be passed. A last argument `shared=` gives the bytes of dynamic shared
+    Arrays are passed as contiguous tensors on the current device, a vector as a tensor
+    of any shape. The keyword argument `shared` gives the bytes of dynamic shared
     memory. In the simulator, launches go through Numba.
 
     cluster: how many neighbouring blocks along x form a cluster, a power of 2; requires
     compute capability 9.0. early: let blocks begin while the previous kernel in the
-    stream still runs, also in a CUDA graph (programmatic dependent launch, compute
-    capability 9.0). The kernel calls `griddep_wait` before it accesses global memory
-    that earlier kernels have written or read.
+    stream still runs, even in a CUDA graph (programmatic dependent launch, compute
+    capability 9.0). The kernel must call `griddep_wait` before it accesses global
+    memory that earlier kernels have written or read.
 
     Raises LearnerError unless the kernel has exactly one signature and, on a GPU, takes
     only contiguous arrays and numbers.
@@ -81,8 +81,8 @@ def signature_of(kernel: Any) -> tuple[Any, ...]:
 def compiled_launch(types: Sequence[Any], call: Callable[..., None]) -> Launch:
     """Return a launch function generated for arguments of the given `types`.
 
-    call: `(grid, block, shared, extra)`, which launches with the parameters that
-    `extra` points to, as `cuLaunchKernel` takes them.
+    call: a function of `(grid, block, shared, extra)` that launches with the parameters
+    to which `extra` points, as `cuLaunchKernel` takes them.
     """
     names = [f"a{k}" for k in range(len(types))]
     parts = [_packed(name, each) for name, each in zip(names, types, strict=True)]
@@ -145,7 +145,7 @@ def _packed(name: str, each: Any) -> tuple[str, str, str]:
 
 
 def _dtypes(types: Sequence[Any]) -> dict[str, Any]:
-    """Return PyTorch's dtypes of the arrays, by the names of their Numba types."""
+    """Map the name of each array's element type to the PyTorch dtype of that name."""
     import torch
 
     found = {str(each.dtype) for each in types if hasattr(each, "ndim")}
@@ -171,7 +171,7 @@ class _Attribute(ctypes.Structure):
 
 
 class _Config(ctypes.Structure):
-    """CUlaunchConfig."""
+    """The CUDA driver's structure CUlaunchConfig."""
 
     _fields_ = (
         ("sizes", ctypes.c_uint * 7),  # grid, block, shared bytes
@@ -188,7 +188,7 @@ EARLY = 6  # CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
 def driver_call(
     handle: int, cluster: int = 1, early: bool = False
 ) -> Callable[..., None]:
-    """Return a function that launches a kernel, given its driver handle."""
+    """Return a function that launches the kernel with the driver handle `handle`."""
     import torch
 
     # keeps Python's lock, because a launch is short

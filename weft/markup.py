@@ -17,7 +17,7 @@ _emphasis = re.compile(r"(?<![\w*])\*(?=[^\s*])([^*]*[^\s*])\*(?![\w*])")
 
 
 def inline(text: str) -> str:
-    """Return `text` escaped for HTML, with `code` as code and *this* as emphasis."""
+    """Return `text` escaped for HTML, with its `code` and *emphasis* marked up."""
     parts = _code.split(html.escape(text))  # every second part is code
     parts[::2] = [_emphasis.sub(r"<em>\1</em>", part) for part in parts[::2]]
     parts[1::2] = [f"<code>{part}</code>" for part in parts[1::2]]
@@ -35,7 +35,7 @@ def plain(text: str) -> str:
 
 
 def block(parts: Iterable[str], *, label: str) -> str:
-    """Wrap `parts`, in HTML, in one region named `label` for screen readers.
+    """Wrap the HTML `parts` in one region named `label` for screen readers.
 
     Wide content scrolls inside the region rather than widening the page.
     """

@@ -4,8 +4,8 @@ Kernels are written for `numba.cuda`, on a GPU or in Numba's simulator, for its
 successor `numba_cuda_mlir`, or for our stand-in for either. All of them have number
 types, vector types, a module `cuda` and the result of `cuda.jit`, in much the same
 form. So a value is identified by its class and attributes, and a package is used only
-if it has been imported: this module imports none of them, and needs NumPy only when it
-returns a dtype.
+if it has been imported: this module imports none of them, and needs NumPy only for
+dtypes and arrays.
 
 What concerns Numba's compiler and its drivers is in `weft.backend`.
 """
@@ -192,9 +192,10 @@ class Typing(Protocol):
 
 @dataclass(frozen=True)
 class _Compiler:
-    """The typing of a package with a compiler; fields are names of its modules.
+    """How a package with a compiler reads signatures and types arguments.
 
-    sigutils: the names that this module has had, the newest first.
+    The fields name its modules. sigutils: all names that its module for signatures has
+    had, the newest first.
     """
 
     sigutils: tuple[str, ...]

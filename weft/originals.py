@@ -21,7 +21,7 @@ def watch(*modules: str) -> None:
 
 
 def replaced() -> list[str]:
-    """Return the watched names now rebound, such as `numpy.random.default_rng`."""
+    """Return watched names that have been rebound, e.g. `numpy.random.default_rng`."""
     return [
         f"{module}.{name}"
         for module, names in _then.items()

@@ -53,7 +53,7 @@ def acts_as_a_value(kind: type) -> bool:
 def operators_of(kind: type) -> list[str]:
     """Return the operators that a learner's class overloads.
 
-    Numba ignores these operators, because it treats a member as its value.
+    Numba ignores them if the class acts as a value (see `acts_as_a_value`).
     """
     mine = [base for base in kind.__mro__ if base.__module__ not in _PYTHONS]
     return sorted(

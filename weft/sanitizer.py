@@ -1,7 +1,7 @@
-"""Hazards in a trace: races and reads of memory that no thread wrote.
+"""Hazards in a trace, such as reads of unwritten memory and races.
 
 Two accesses race if they touch the same bytes from two threads, at least one of them
-writes, not both are atomic (relaxed loads and stores count as atomic), and nothing
+writes, they are not both atomic (relaxed loads and stores count as atomic), and nothing
 orders them: no barrier of the block or the grid, no warp-synchronous operation whose
 mask includes both lanes, and no atomic through which one thread passes to the other
 what it did before its fence. The order is decided from what each thread could know of
@@ -45,9 +45,9 @@ class Race:
 
     `within` is the smallest group with both threads: 'warp', 'block' or 'grid', or
     'cluster' for shared memory of one of two blocks. A `lost_update` is a race of two
-    read-modify-writes. A race is `unfenced` if only one fence is missing: by the second
-    thread, between `told`, the atomic operation that orders that thread after the
-    first, and the second access.
+    read-modify-writes. A race is `unfenced` if one fence by the second thread would
+    prevent it. The fence belongs before that thread's access, and after `told`, the
+    atomic operation through which the thread learns of the first access.
     """
 
     array: str
@@ -73,7 +73,7 @@ class Unwritten:
 class Left:
     """An access to the shared memory of `owner`, a block that may have ended by then.
 
-    No thread of `owner` is ordered after the access when that thread ends.
+    The access is not ordered before the end of any thread of `owner`.
     """
 
     array: str
@@ -83,7 +83,10 @@ class Left:
 
 @dataclass(frozen=True)
 class Unfinished:
-    """A read of bytes of `array` before the copy `begun` into them had completed."""
+    """A read of bytes of `array` before the copy into them had completed.
+
+    begun: the access that started the copy.
+    """
 
     array: str
     access: Access
@@ -91,11 +94,12 @@ class Unfinished:
 
 
 def races(trace: Trace, guesses_are_fine: bool = True) -> Race | None:
-    """Return the first race of a trace, or None.
+    """Return the most telling race in a trace, or None if there is none.
 
-    A race in shared memory is preferred to two stores to the same global element, which
-    often follow from it. A race between two threads of one warp is reported only if no
-    two warps race, because a race between warps shows that the whole block must wait.
+    This is the first race, with two exceptions. A race in shared memory is preferred to
+    two stores to the same global element, which often follow from it. A race between
+    two warps is preferred to one within a warp in the same memory space, because it
+    shows that the whole block must wait.
     guesses_are_fine: whether a read may race with atomics if it only guesses the value
     for a compare-and-swap.
     """
@@ -159,7 +163,8 @@ def unwritten(trace: Trace) -> Unwritten | None:
 def unfinished(trace: Trace) -> Unfinished | None:
     """Return the first read of shared memory that a copy may still be filling, or None.
 
-    The last store there is the start of an asynchronous copy that was not waited for.
+    The last store to that memory before the read is the start of an asynchronous copy
+    that has not yet arrived.
     """
     begun = trace.atomics["begun"]
     if not begun.size:
@@ -185,9 +190,9 @@ def unfinished(trace: Trace) -> Unfinished | None:
 
 
 def left(trace: Trace) -> Left | None:
-    """Return the first access to the memory of a block that may have ended, or None.
+    """Return an access to the memory of a block that may have ended, or None.
 
-    At least one thread of that block must be ordered after the access when it ends.
+    Such an access is not ordered before the end of any thread of that block.
     CUDA C++ Programming Guide, "Distributed Shared Memory": all accesses to the memory
     of a block come before its end. This includes arrivals at its mbarriers.
     """
@@ -210,11 +215,12 @@ def left(trace: Trace) -> Left | None:
 
 
 def refuse(trace: Trace) -> None:
-    """Raise `Fault` if a launch has a hazard: a check for `install(check=...)`.
+    """Raise `Fault` if a launch has a hazard.
 
-    Hazards are conflicts with the TMA or wgmma, races, reads of shared memory before a
-    copy into it completes, reads of memory that no thread wrote, and accesses to the
-    memory of a block that may have ended. The fault's `places` are the lines involved.
+    This function can be passed to `install(check=...)`. Hazards are conflicts with the
+    TMA or wgmma, races, reads of shared memory before a copy into it completes, reads
+    of memory that no thread wrote, and accesses to the memory of a block that may have
+    ended. The fault's `places` are the lines involved.
     """
     _refuse_beside(trace)
     race, copying, early = races(trace), unfinished(trace), unwritten(trace)
@@ -244,7 +250,7 @@ def refuse(trace: Trace) -> None:
 
 
 def _refuse_beside(trace: Trace) -> None:
-    """Raise `Fault` for the first conflict with the TMA or wgmma."""
+    """Raise `Fault` if an access conflicts with the TMA or a wgmma operation."""
     early, missed = in_use(trace), unseen(trace)
     if early is not None:
         access, held = _access(trace, early.row), early.held
@@ -319,7 +325,8 @@ def _inside(
 def _groups(trace: Trace, rows: Columns, who: Columns, *keys: Columns) -> list[Columns]:
     """Return the groups of rows with equal keys that may race. who: threads or blocks.
 
-    In such a group `who` differs, not all rows are reads, and not all are atomic.
+    In such a group, `who` differs, not all rows are reads, and at least one row is
+    neither atomic nor relaxed.
     """
     if not rows.size:
         return []
@@ -371,7 +378,7 @@ def _guesses(trace: Trace) -> frozenset[int]:
 
 
 def guessed(trace: Trace) -> frozenset[Place]:
-    """Return the places where a plain read only guesses a compare-and-swap's value."""
+    """Return the places of reads that only guess what a compare-and-swap expects."""
     if isinstance(trace, Recorded) and not trace.has_swaps:
         return frozenset()
     return frozenset(trace.places[site] for site in _guesses(trace))
@@ -382,8 +389,8 @@ def _unordered(
 ) -> list[tuple[int, int]]:
     """Return a list with the first unordered pair of a group's rows, or [].
 
-    rows: in simulated order. If that pair is of one warp, in shared memory, the list
-    also has the first pair of different warps, if any.
+    rows: in simulated order. If both rows of that pair are in shared memory and of the
+    same warp, the list also contains the first pair of different warps, if any.
     """
     views = trace.views
     relaxed = set(trace.atomics["relaxed"].tolist())
@@ -449,7 +456,10 @@ def _race(trace: Trace, first: int, second: int) -> Race:
 
 
 def _told(trace: Trace, row: int) -> Access | None:
-    """Return the last atomic before an access, by its thread or its block, or None."""
+    """Return the last atomic operation before an access, or None.
+
+    It is the last by the same thread or, if there is none, by the same block.
+    """
     block = trace.block == trace.block[row]
     mine = block & (trace.thread == trace.thread[row])
     loose = np.zeros(len(trace), bool)

@@ -53,7 +53,7 @@ h1 {{ font-size: 1.25rem; overflow-wrap: anywhere }}
 
 
 def share(exercise: Any, file: str | Path = "") -> str:
-    """Write the last check of an exercise to a file; return a sentence on the file.
+    """Write the last check of an exercise to a file; return a sentence about it.
 
     exercise: the exercise's name, or the object that was checked. file: the path, by
     default the name and `.weft.json`. Raises LearnerError if the exercise has not been

@@ -96,9 +96,9 @@ def _set_aside(path: Path, why: str) -> str:
 
 
 def write(path: Path, contents: dict[str, Any]) -> str:
-    """Write a JSON object to a file, whole or not at all. Never raises.
+    """Write a JSON object to a file, whole or not at all.
 
-    Returns "" or, if nothing could be written, the reason.
+    Returns "" or, if the file cannot be written, the reason.
     """
     text = json.dumps(contents, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
     try:

@@ -96,7 +96,11 @@ def _specialised(
     unroll: set[str],
     constants: dict[str, Any],
 ) -> types.FunctionType:
-    """Return the function with constants filled in, also in the functions it calls."""
+    """Return a copy of the function with `constants` filled in.
+
+    The functions that it calls are copied likewise. The loops over variables in
+    `unroll` are also written out, except in the simulator.
+    """
     scope = function.__globals__ | constants
     for name in global_names(function.__code__) & scope.keys():
         inner = meaning.python_function(scope[name])
@@ -111,11 +115,11 @@ def _specialised(
 def written_out(
     function: types.FunctionType, unroll: Iterable[str], scope: dict[str, Any]
 ) -> types.FunctionType:
-    """Return the function with its loops over `unroll` unrolled.
+    """Return the function with some of its `for` loops unrolled.
 
-    scope: the globals that the result will have. Integers among them may appear in the
-    `range` of such a loop; an `if` that they decide is replaced by the branch taken.
-    Lines keep their numbers.
+    unroll: the variables of those loops. scope: the globals that the result will have.
+    Integers among them may appear in the `range` of such a loop; an `if` that they
+    decide is replaced by the branch taken. Lines keep their numbers.
     """
     lines, first = inspect.getsourcelines(function)
     tree = ast.parse(textwrap.dedent("".join(lines)))
@@ -189,7 +193,7 @@ class _Unroll(ast.NodeTransformer):
 
 
 class _Fill(ast.NodeTransformer):
-    """Replaces a name by a number."""
+    """Replaces a name with a number."""
 
     def __init__(self, name: str, number: int) -> None:
         self._name, self._number = name, number

@@ -74,7 +74,7 @@ def refused(
 
 
 def tensor_map(tensor: Any, box: tuple[int, int], swizzle: int = LINE) -> Any:
-    """Return the tensor map of a row-major CUDA tensor, 128 bytes on the same device.
+    """Return the tensor map of a row-major CUDA tensor: 128 bytes on the same device.
 
     In the simulator, `tensor` is a NumPy array or a CPU tensor.
 
@@ -141,9 +141,9 @@ def encoded(
 
 
 def simulated(tensor: Any, box: tuple[int, ...], swizzle: int) -> Any:
-    """Return a tensor map for the simulator, of an array or a CPU tensor.
+    """Return a tensor map of an array or a CPU tensor, for the simulator.
 
-    box: the number of elements along each of the last axes; it is 1 along the others.
+    box: the number of elements along each of the last two axes, 1 along any others.
     Raises LearnerError for a matrix or box that TMA does not accept.
     """
     data = memory_of(tensor)

@@ -123,8 +123,8 @@ def reader(
 ) -> Callable[[], object]:
     """Return a function that queues a read of `times` times the size of L2.
 
-    least: the minimum number of bytes to read. The function writes one float for every
-    8192 that it reads, their sum.
+    least: the minimum number of bytes to read. For every 8192 floats that it reads, the
+    function writes one: their sum.
     """
     l2 = torch.cuda.get_device_properties(0).L2_cache_size
     rows = math.ceil(max(times * l2, least) / (4 * READ_ROW))
@@ -290,7 +290,7 @@ class BurstStopwatch(GraphStopwatch):
         self.warm = WARM if most is None else (0.0, WARM[1])
 
     def once(self, function: Callable[[], object], host: float) -> Sample:
-        """Pause, replay twice, and return the mean time of a call in the second."""
+        """Pause, replay twice, and return a call's mean time in the second replay."""
         if function not in self._graphs:
             ms = max(self._replay(self._capture(function, 1)), 1e-3)
             count = max(1, math.ceil(BURST_MS / ms))
@@ -366,8 +366,8 @@ def measure(
     """Time several functions in turn and return a Timing for each.
 
     After a warm-up, there are 20 to 200 repetitions of each, or fewer (at least 5) if
-    one takes over 25 ms. If the stopwatch has a number `most`, there are no more than
-    that. Raises CandidateError, which names the function that failed.
+    one takes over 25 ms. An attribute `most` of the stopwatch replaces the limit of
+    200. Raises CandidateError, which names the function that failed.
     """
     most = getattr(stopwatch, "most", MOST)
     runs = [_Run(name, function, most) for name, function in functions.items()]

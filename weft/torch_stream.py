@@ -53,7 +53,7 @@ def handle_of(stream: Any) -> int:
 def another() -> Iterator[Callable[[Any], bool]]:
     """Make another stream the current one within a `with` block.
 
-    Yields a function that returns whether a launch's stream is that one.
+    Yields a function that returns whether a launch's stream is that stream.
     """
     import torch
 

@@ -116,7 +116,7 @@ def looking_up_names(where: Callable[[str], str]) -> Iterator[None]:
 
 
 def undefined(error: BaseException) -> str:
-    """Return a text on where a NameError's name is defined, or "" if unknown."""
+    """Return a text that says where a NameError's name is defined, or "" if unknown."""
     name = getattr(error, "name", None)
     if not isinstance(error, NameError) or isinstance(error, UnboundLocalError):
         return ""
@@ -127,7 +127,7 @@ def undefined(error: BaseException) -> str:
 
 
 def deliberate(error: BaseException) -> bool:
-    """Return whether a `raise` in the source raised `error`, rather than an interrupt.
+    """Return whether a `raise` statement, and not an interrupt, raised `error`.
 
     An interrupt from outside arrives between instructions.
     """

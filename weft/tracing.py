@@ -71,7 +71,7 @@ class Trace(simulated.Trace):
 
     `lines` are its instructions with requests, sectors and bank conflicts, `work` what
     each line moves and computes, `total` the sum of these. `hazard` is the verdict on
-    its first race or early read, or None. The columns are those of
+    its most important hazard, such as a race, or None. The columns are those of
     `weft.simulator.trace.Trace`.
     """
 
@@ -89,7 +89,7 @@ class Trace(simulated.Trace):
 
     @cached_property
     def hazard(self) -> Any:
-        """The verdict on the first race or early read, or None if there is none."""
+        """The verdict on the most important hazard, or None if there is none."""
         found = hazards.find(self)
         return None if found is None else found.verdict
 

@@ -1,4 +1,4 @@
-"""Small pieces of English: counts, capitals, full stops; tables of sentences."""
+"""Small pieces of English: counts, capitals, full stops and tables of sentences."""
 
 import re
 import tomllib
@@ -25,7 +25,7 @@ def capital(text: str) -> str:
 
 
 def sentence(text: str) -> str:
-    """Return `text` capitalised, with a full stop unless it ends in one or in `?`."""
+    """Return `text` capitalised, adding a full stop unless it ends in `.` or `?`."""
     return capital(text) + ("" if text.endswith((".", "?")) else ".")
 
 
@@ -39,12 +39,13 @@ class Words:
     """The sentences of a module: the table in the .toml file of the same name.
 
     A row has a name, and texts such as `message` and `why`. A text may span several
-    lines; `{field}` in it is filled in. A row with a `pattern` is for matching output
-    of another program, such as a compiler; a list of patterns gives alternatives.
+    lines; `{field}` in it is filled in. A row with a `pattern` is for matching the
+    output of another program, such as a compiler; a list of patterns gives
+    alternatives.
     """
 
     def __init__(self, module: str) -> None:
-        """Set the file, which is not read yet. module: the module's `__file__`."""
+        """Set the file, without reading it. module: the module's `__file__`."""
         self.file = Path(module).with_suffix(".toml")
 
     @cached_property
@@ -62,7 +63,10 @@ class Words:
         }
 
     def matching(self, said: str) -> tuple[str, re.Match[str]] | None:
-        """Return the first row whose pattern matches `said`, and the match, or None."""
+        """Return the name of the first row that matches `said`, and the match, or None.
+
+        A row matches if its `pattern` is found anywhere in `said`.
+        """
         for name, row in self.rows.items():
             if found := re.search(row.get("pattern", r"(?!)"), said, re.DOTALL):
                 return name, found

@@ -89,7 +89,7 @@ class Bounds:
 
     @property
     def direction(self) -> float:
-        """The smallest value that passes on a GPU without a record."""
+        """The smallest value that passes on a GPU without a record of earlier times."""
         if self.at_least is None or self.share:
             return -math.inf
         return TIE * min(1.0, self.at_least)
@@ -229,8 +229,10 @@ def _shown(claim: Claim, value: float) -> Outcome:
 
 
 def settle(outcome: Outcome) -> None:
-    """Report the outcome of a claim, unless it held: in a file, or by printing it.
+    """Report the outcome of a claim, unless the claim held.
 
+    The outcome is written to the file that `WEFT_CLAIMS` names, or printed if it names
+    none. A value that passes but differs from the lesson's is printed in either case.
     Raises AssertionError for a failed claim if `WEFT_STRICT` is 1 and `WEFT_CLAIMS`
     names no file.
     """

@@ -78,7 +78,7 @@ def compare(
     reason, if times of this case vary by more than a fifth or come from fewer than five
     repetitions.
 
-    On a GPU, writes the rows to results if `WEFT_RESULTS` is set. A row that is
+    On a GPU, adds the rows to the results if `WEFT_RESULTS` is set. A row that is
     unsteady without a reason is not written, and counts as a failed claim. Without a
     GPU, shows the reference GPU's rows and calls nothing. The functions are kept, so
     that a claim can have them measured again.
@@ -205,7 +205,7 @@ def _built(
 ) -> tuple[Candidates | None, list[str] | None]:
     """Return the candidates and their names.
 
-    Returns (None, None) if they are only made on a GPU, and there is none.
+    Returns (None, None) if they are made only where there is a GPU, and there is none.
     """
     if not callable(candidates):
         return candidates, list(candidates)

@@ -19,10 +19,10 @@ class Comparison:
     """A case, and how its rows are related to one another.
 
     work: bytes or flop per call, None if not given; unit: "B" or "FLOP", "" for
-    neither. baseline: the name whose time the ratios refer to, "" for none. ceiling: a
-    name, or a rate in bytes/s or flop/s. guess: name → predicted ratio, None for one
-    that is still open; a number as a key means the name with these digits. whole:
-    whether the times deliberately include more than the work on the GPU.
+    neither. baseline: the name of the row that the ratios refer to, "" for none.
+    ceiling: the name of a row, or a rate in bytes/s or flop/s. guess: name → predicted
+    ratio, None for one that is still open; a number as a key means the name with these
+    digits. whole: whether the times deliberately include more than the work on the GPU.
     """
 
     case: str
@@ -39,7 +39,7 @@ class Comparison:
 
     @property
     def ceiling_name(self) -> str:
-        """What the fractions refer to, as a heading of the table."""
+        """What fractions are measured against, as a heading in the table, or ""."""
         if isinstance(self.ceiling, int | float):
             return units.rate(float(self.ceiling), self.unit)
         return self.ceiling or ""
@@ -116,7 +116,7 @@ def _check_guess(name: str, value: Any, names: list[str]) -> None:
 
 
 def check_candidates(candidates: Mapping[str, Any]) -> None:
-    """Raise LearnerError unless there are candidates, and all can be called."""
+    """Raise LearnerError if there are no candidates or if one cannot be called."""
     if not candidates:
         raise LearnerError(
             'nothing to compare: give a dict such as {"mine": lambda: kernel[...](...)}'

@@ -1,4 +1,4 @@
-"""A table of measurements, as text and as HTML: a row per line, a bar for its speed.
+"""A table of measurements, as text and as HTML: each row has a bar for its speed.
 
 Columns and bars are those of the book's measurements, `.weft-ladder` in its stylesheet.
 A notebook has no stylesheet, and its background is unknown, so the two colours are
@@ -140,7 +140,10 @@ def _share(table: Shown, row: Row) -> float:
 
 
 def _spread(row: "Row") -> str:
-    """Return ± half the spread in % of the time, marked if the time is unreliable."""
+    """Return half the spread as a percentage of the time, such as "± 3 %".
+
+    It is marked if the time is unreliable. A row that was not measured has a dash.
+    """
     if not row.measured:
         return units.DASH
     mark = f"{DOUBT} " if row.doubt else ""

@@ -1,4 +1,4 @@
-"""Tables of earlier measurements, on the reference GPU or on a given one."""
+"""Tables of earlier measurements, on the reference GPU or on another."""
 
 import math
 from collections.abc import Mapping

@@ -188,9 +188,9 @@ class Table:
         return self.measurements.lab if self.measurements else lesson.current()
 
     def _rows(self, attempt: int) -> Rows:
-        """Return the rows as first measured for attempt 0, else as measured again.
+        """Return the rows as first measured (attempt 0), or as measured again.
 
-        Rows that cannot be measured again are always returned as first measured.
+        Without `measurements`, they are always returned as first measured.
         """
         if not attempt or self.measurements is None:
             return self.rows

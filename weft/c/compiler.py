@@ -105,7 +105,7 @@ def call(folder: Path, *arguments: str) -> tuple[bool, str]:
 
 
 def ask(folder: Path, *command: str) -> tuple[bool, str]:
-    """Run a compiler in `folder`; return whether it succeeded, and its output."""
+    """Run a compiler in `folder`; return whether it succeeded, and its messages."""
     effort.done["programs"] += 1
     run = subprocess.run(
         command,

@@ -100,7 +100,7 @@ def _step(source: Source, folder: Path, given: set[str], step: Step) -> None:
 def _failed(
     source: Source, row: str, file: str, step: Step, places: list[Note], **told: Any
 ) -> Failed:
-    """Return the failure on `file` after a step, with the text of a row of `words`."""
+    """Return the failure for `file` after a step, worded as in a row of `words`."""
     told |= {"file": file, "command": step.command, "touch": step.touch}
     return Failed(words.verdict(source.name, row, places, when=step.when, **told))
 
@@ -108,8 +108,8 @@ def _failed(
 def _aged(folder: Path, given: set[str], touch: str) -> dict[str, float]:
     """Set the times of all files, so that the clock's resolution has no effect.
 
-    Given files are oldest, then object files, then all others; the touched file is
-    newest. Returns the times by file name.
+    The given files become the oldest, followed by object files and then all others. The
+    touched file becomes the newest. Returns the times by file name.
     """
     if touch:
         (folder / touch).touch()
@@ -156,7 +156,11 @@ def _stopped(source: Source, said: str, step: Step) -> Verdict:
 def _where(
     source: Source, row: str, found: re.Match[str], places: list[Note]
 ) -> list[Note]:
-    """Return the lines that an error of make is about, or else `places`."""
+    """Return the lines that a `make` error is about.
+
+    row, found: the kind of error, and what its pattern matched. places: the lines that
+    `make` names.
+    """
     if row == "no-rule":
         return [(source.place(n), "") for n in _asking(source, found[1])[:1]]
     if row == "undefined":

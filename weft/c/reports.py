@@ -249,6 +249,6 @@ def _ended(source: Source, status: int) -> Verdict:
 
 
 def unwritten(value: object) -> bool:
-    """Return whether `value` consists of the byte that fills unwritten memory."""
+    """Return whether `value` consists only of the byte that fills unwritten memory."""
     data = getattr(value, "tobytes", bytes)()
     return len(data) > 0 and set(data) == {running.FILL}

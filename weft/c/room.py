@@ -1,4 +1,4 @@
-"""Checks of cells of C: compile, run under the sanitizers, compare, and explain."""
+"""Checks of C cells, which are run under the sanitizers, and of Makefiles."""
 
 import inspect
 import re
@@ -50,7 +50,7 @@ class CExercise(Exercise):
 
 
 class C:
-    """Checks cells of C, and Makefiles; the learner's code runs in another process."""
+    """Checks C cells and Makefiles; the learner's code runs in another process."""
 
     what = "a cell of C"
     exercise = CExercise

@@ -51,10 +51,9 @@ class Ran:
 def run(program: Path, data: bytes) -> Ran:
     """Run `program` on one case, given as its packed `data`; return the outcome.
 
-    A sanitizer may fail before the learner's code starts: with some address layouts it
-    cannot start, and under a debugger it cannot look for leaks. Neither is the
-    learner's fault. In the first case the program is run again, in the second without
-    the leak check.
+    A sanitizer may fail through no fault of the learner's: with some address layouts it
+    cannot start, and under a debugger it cannot look for leaks. The program is then run
+    again, in the second case without the leak check.
     """
     ran = _run(program, data, "1")
     for _ in range(ATTEMPTS):

@@ -3,5 +3,6 @@
 `check(graphed, captured=True, made=..., inputs=..., sizes=...)` gives the learner's
 function a training step and a `torch.cuda` whose streams and graphs are a model
 (`model`): what is captured is recorded rather than run, and a replay runs it on the
-memory of the capture. `room` compares the training with that of the step itself.
+memory of the capture. `room` compares the losses and weights with those of the step run
+without a graph.
 """

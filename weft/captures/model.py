@@ -249,7 +249,7 @@ class Model(TorchDispatchMode):  # type: ignore[no-untyped-call]
         return Stream(self, f"stream {self.streams}")
 
     def synchronize(self, *_: Any) -> None:
-        """Let the host wait for everything that was launched."""
+        """Make the host wait for everything that was launched."""
         for log in self._log.values():
             for access in log:
                 self.host[access.stream] = max(
@@ -258,7 +258,7 @@ class Model(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
     @contextmanager
     def on(self, stream: Stream | None) -> Iterator[None]:
-        """Make a stream the current one within a `with` block."""
+        """Make `stream` the current one within a `with` block, unless it is None."""
         if stream is None:
             yield
             return
@@ -385,7 +385,7 @@ class Model(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self._heard = len(self.waits)
 
     def end(self) -> None:
-        """End a capture; undo what its operators did, as a GPU would not have run them.
+        """End a capture; undo what its operators did, because a GPU only records them.
 
         Raises RuntimeError if no capture is in progress.
         """
@@ -402,7 +402,7 @@ class Model(TorchDispatchMode):  # type: ignore[no-untyped-call]
                 whole.fill_(255)  # NaN, in every type of float
 
     def _save(self, changed: list[torch.Tensor]) -> None:
-        """Save the contents of memory before an operator of a capture changes it."""
+        """Save the contents of memory before a captured operator changes it."""
         with _disable_current_modes():
             for each in changed:
                 if key(each) not in self._saved:

@@ -39,7 +39,7 @@ class CaptureExercise(Exercise):
     captured: true; marks an exercise of this kind.
     made: `(device)` → a step and the tensors that it trains, with the same values in
         every call. The step is called as `step(*batch)` and returns the loss.
-    inputs: `(rng, *size)` → arrays whose first axis is that of the batches.
+    inputs: `(rng, *size)` → arrays with one entry per batch along their first axis.
     """
 
     needs: ClassVar[tuple[str, ...]] = ("made", "inputs", "sizes")
@@ -283,7 +283,7 @@ class Run:
         return any(n.name == "copy_" and key(n.args[1]) in theirs for n in nodes)
 
     def trained_by(self, batches: list[list[Any]]) -> list[Array]:
-        """Return the losses and weights of steps on `batches` without a graph."""
+        """Run steps on `batches` without a graph; return the losses and the weights."""
         step, trained = self.exercise.made(self.on)
         for batch in self.warm:
             step(*batch)
@@ -317,7 +317,7 @@ class Run:
         return self.case.label + (", on the GPU" if self.on != "cpu" else "")
 
     def _lines(self, sought: str) -> list[Note]:
-        """Return up to three lines that contain `sought`, not docstrings or `def`s."""
+        """Return up to three lines with `sought`, except docstrings and `def`s."""
         tree = tree_of(self.function)
         told = {
             number
@@ -334,7 +334,10 @@ class Run:
         ][:3]
 
     def _returns(self) -> list[Note]:
-        """Return the lines where the inner function returns a loss."""
+        """Return the lines on which inner functions return.
+
+        If there are none, returns the outer function's first line with a `return`.
+        """
         inner = [
             node
             for function in ast.walk(tree_of(self.function))

@@ -22,7 +22,7 @@ class Case:
 
     inputs: the arguments of the learner's code. expected: the spec's results for them,
     computed in double precision. listed: whether the exercise lists this case. told:
-    the name of the case in a verdict, "" for its size, as in 'size 16 × 1,024'.
+    how a verdict names the size, "" for the default, such as 'size 16 × 1,024'.
     """
 
     size: tuple[Any, ...]
@@ -34,7 +34,7 @@ class Case:
 
     @property
     def written(self) -> str:
-        """The size in words, such as 'size 16 × 1,024'."""
+        """The size as a verdict names it, for example 'size 16 × 1,024'."""
         return self.told or "size " + " × ".join(f"{s:,}" for s in self.size)
 
     @property
@@ -75,7 +75,7 @@ def unseen_size(sizes: Sequence[Any], number: int) -> Any:
 
     On each axis the size is a power of two if all the given ones are, and otherwise a
     multiple of their greatest common divisor. If no new size fits, it is one of the
-    given ones. Returns None unless all are integers.
+    given ones. Returns None unless the sizes consist of non-negative integers.
     """
     rows = [as_tuple(s) for s in sizes]
     if not all(isinstance(part, int) and part >= 0 for row in rows for part in row):
@@ -93,10 +93,11 @@ def unseen_size(sizes: Sequence[Any], number: int) -> Any:
 
 
 def _between(a: int, b: int, share: float, given: list[int]) -> int:
-    """Return a number `share` of the way from `a` to `b`, of the same kind as `given`.
+    """Return a number about `share` of the way from `a` to `b` that resembles `given`.
 
-    The kind is a power of two or a multiple of the greatest common divisor. If that
-    divisor is 1, the integer is odd if possible.
+    If the given numbers are powers of two and not all equal, the result is a power of
+    two as well. Otherwise it is a multiple of their greatest common divisor and, if
+    that is 1, odd if possible.
     """
     value = a + share * (b - a)
     if len(set(given)) > 1 and all(g & (g - 1) == 0 for g in given if g):
@@ -107,10 +108,11 @@ def _between(a: int, b: int, share: float, given: list[int]) -> int:
 
 
 def evened(size: Any, sizes: Sequence[Any]) -> Any:
-    """Return a size like `size`, but even in every axis whose sizes share no divisor.
+    """Return `size` with its odd parts made even on axes that allow any number.
 
-    The even numbers are not multiples of four, because all even sizes that are listed
-    may be.
+    An axis allows any number if its listed `sizes` differ and have no common divisor
+    above 1. An odd part becomes an even number that is not a multiple of four, because
+    the even sizes that are listed may all be multiples of four.
     """
     rows = [as_tuple(one) for one in sizes]
     found = []
@@ -121,10 +123,11 @@ def evened(size: Any, sizes: Sequence[Any]) -> Any:
 
 
 def unseen_arguments(cases: Sequence[Any], number: int) -> list[Arrays]:
-    """Return arguments between those of the given cases, or [] unless all are integers.
+    """Return sets of arguments that lie between those of the given cases.
 
-    One or two arguments yield several sets: odd ones, even ones, and, if one argument
-    divides the other in some of the cases but not all, some in which it does.
+    The list is empty if any argument is not an integer. For one or two arguments there
+    may be several sets: one with odd numbers, one with even numbers and, if some but
+    not all of the cases pair a number with a multiple of it, one with such a pair.
     """
     rows = [as_tuple(c) for c in cases]
     if len({len(row) for row in rows}) != 1 or len(rows) < 2:

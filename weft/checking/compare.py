@@ -75,8 +75,8 @@ def at_first(wrong: Array, got: Array, wanted: Array, hint: str) -> Difference:
 def pattern(got: Array, wanted: Array, right: Array, first: Any, tol: float) -> Looks:
     """Classify the error, and describe it in a sentence.
 
-    first: the first wrong value. If that would be right at exactly one other index, the
-    sentence names the index.
+    first: the first wrong value. If the values are right but in the wrong places, and
+    `first` belongs at exactly one index, the sentence names that index.
     """
     space = poisoned_by(first)
     if space in ("shared", "local"):

@@ -70,19 +70,19 @@ def just_below_1(*values: Any) -> bool:
 
 
 def in_float32(value: Any) -> float:
-    """Round a real number to float32; return 0 for an int, str or complex number."""
+    """Round a value to float32, or return 0 if it is an int, a string or complex."""
     if isinstance(value, int | str | complex) or kind_of_number(value) == "c":
         return 0.0
     return ctypes.c_float(float(value)).value
 
 
 def kind_of_number(value: Any) -> str:
-    """Return NumPy's kind code of a NumPy number, or "" for any other value."""
+    """Return NumPy's kind code for a NumPy number, or "" for any other value."""
     return str(getattr(getattr(value, "dtype", None), "kind", ""))
 
 
 def show(value: Any, digits: int = 4) -> str:
-    """Format a number briefly, with `digits` significant digits."""
+    """Format a value briefly; a float or complex gets `digits` significant digits."""
     kind = kind_of_number(value)
     if isinstance(value, bool) or kind == "b":
         return str(bool(value))

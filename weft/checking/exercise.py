@@ -82,12 +82,15 @@ class Exercise:
         return self.explained(*values).text
 
     def explained(self, *values: Any) -> Explained:
-        """Return the likely cause, and the input it concerns if `because` names it."""
+        """Return the likely cause of wrong outputs.
+
+        The result also has the input that the cause concerns, if `because` names it.
+        """
         found = self.because(*copies(values)) if self.because else ""
         return Explained(*found) if isinstance(found, tuple) else Explained(str(found))
 
     def case(self, size: Any, seed: int = SEED) -> Case:
-        """Make the data for one size, which depend only on `size` and `seed`."""
+        """Make the data for one size: the same data for the same `size` and `seed`."""
         import numpy as np
 
         parts = as_tuple(size)
@@ -131,7 +134,7 @@ class Exercise:
             return None
 
     def cases(self, seed: int) -> Iterator[Any]:
-        """Yield the listed cases, then the one that is not listed."""
+        """Yield the listed cases, then the unlisted one if there is one."""
         yield from map(self.case, self.sizes)
         if (unseen := self.unseen_case(seed)) is not None:
             yield unseen

@@ -108,5 +108,5 @@ def within(module: str, package: str) -> bool:
 def of_another(
     name: str, call: str, called: str, places: Sequence[Note] = ()
 ) -> Verdict:
-    """Return the verdict on an answer computed by another function."""
+    """Return the verdict on an answer that is, or calls, an excluded function."""
     return common.verdict(name, "library", places, call=call, called=called)

@@ -73,7 +73,7 @@ def of_lab(lab: str) -> tuple[Mapping[str, list[str]], Names]:
 def changed(
     exercise: str, scope: Mapping[str, Any]
 ) -> list[tuple[str, Any, tuple[str, str]]]:
-    """Return names of an exercise whose values differ from the notebook's definitions.
+    """Return an exercise's names that no longer have the notebook's definitions.
 
     Each comes with its value and its definition: a kind ("value", "def", "import" or
     "builtin") and a text. A name that is missing from `scope` counts only if it should
@@ -138,7 +138,7 @@ def is_import(value: Any, module: str, name: str) -> bool:
 def no_longer(
     exercise: str, function: FunctionType, name: str, value: Any, was: tuple[str, str]
 ) -> Verdict:
-    """Return the verdict on a name that no longer has its definition."""
+    """Return the verdict on a name that no longer has the notebook's definition."""
     what, text = was
     if what == "value":
         text = text if len(text) <= 60 else "something else"

@@ -1,4 +1,4 @@
-"""The kinds of verdict: one table, from the kind to its headline and its page.
+"""The kinds of verdict: one table with the headline and the page of each kind.
 
 A verdict of an unknown kind is refused where it is made. To add a kind, add a row to
 `kinds.toml`. If it has a page, write `book/bugs/<page>.md` and add its title to

@@ -37,7 +37,7 @@ LIMITS = {
 def validated(name: str, room: str, limits: Mapping[str, Any]) -> dict[str, Any]:
     """Return the limits of an exercise as a dict, if all are known.
 
-    Raises ValueError for a limit that its kind of exercise does not have.
+    Raises ValueError for a limit that this kind of exercise does not have.
     """
     for key in limits:
         known = LIMITS.get(key)

@@ -20,7 +20,10 @@ ORDER = "bifcU"  # of two kinds, the later one can represent values of both
 
 
 def is_plain(value: Any) -> bool:
-    """Return whether a value consists only of Python's numbers, strings and None."""
+    """Return whether a value, or every leaf of a tree, is a number, a string or None.
+
+    Only numbers of Python's own types count.
+    """
     if isinstance(value, dict):
         return all(map(is_plain, value.values()))
     if type(value) in (tuple, list):
@@ -146,7 +149,7 @@ def _near(a: Any, b: Any, most: float) -> bool:
 
 
 def difference(got: Block, wanted: Block, tolerance: float) -> Difference | None:
-    """Return how `got` differs from `wanted`, of equal shape, or None if they agree."""
+    """Return how two blocks of equal shape differ, or None if they agree."""
     right = close(got, wanted, tolerance)
     if all(right):
         return None

@@ -41,7 +41,7 @@ class Printed(io.TextIOBase):
 
     @property
     def text(self) -> str:
-        """The first lines printed, and how many more there were; "" if none were."""
+        """The first lines printed, and the number of any others; "" without output."""
         cut = [
             line if len(line) <= WIDTH else f"{line[:WIDTH]}…" for line in self._kept
         ]

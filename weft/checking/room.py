@@ -1,7 +1,7 @@
 """The interface of a kind of exercise, and the course of every check.
 
 A room is a package that checks one kind of thing: kernels, plain functions, host code,
-C, Triton programs, operators of PyTorch. It says which things it checks, what an
+C, Triton programs, PyTorch operators. It says which things it checks, what an
 exercise of its kind consists of, and in which stages such a thing is judged. Everything
 else is done here: stale cells, unknown arguments, facts, the verdict, and progress.
 """

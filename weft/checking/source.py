@@ -77,7 +77,10 @@ def at_line(function: FunctionType, number: int) -> Place:
 
 
 def line_with(function: Any, pattern: str) -> list[Note]:
-    """Return the first line of `function` that starts with the regex `pattern`."""
+    """Return the first line of `function` whose start matches the regex `pattern`.
+
+    Indentation is ignored. Returns [] if no line matches.
+    """
     inner = source_function(function)
     for offset, text in enumerate(source(function).splitlines()):
         if inner is not None and re.match(pattern, text.strip()):

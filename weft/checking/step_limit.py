@@ -49,7 +49,7 @@ def limited(
     """Call a learner's function on copies of `args`, and count the lines it runs.
 
     See `counted`. If counting overflows the stack, the function is called again
-    without it.
+    without counting.
     """
     try:
         return counted(function, copies(args), most, scope)
@@ -72,7 +72,7 @@ def counted(
     Raises `Endless` after more than `most` lines, by default MOST_LINES; after BOUNDED
     times as many if only `for` loops are running, because those usually end. Time is
     not measured, so a slow machine changes nothing. Raises `Waiting` if the function
-    does nothing for `longest` seconds, see `watchdog`. An exception that would end
+    does nothing for `longest` seconds (see `watchdog`). An exception that would end
     Python, such as that of `sys.exit()`, becomes an ordinary exception of the same
     name. If a debugger is already tracing, nothing is counted.
     """
@@ -119,7 +119,7 @@ def counted(
 
 
 def without_leaving(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
-    """Call a function; an exception that would end Python becomes an ordinary one.
+    """Call a function, turning an exception that would end Python into an ordinary one.
 
     The new exception has the same name. A `KeyboardInterrupt` is left alone, unless the
     function raises it itself.
@@ -164,7 +164,7 @@ class _Counter:
 
 
 def _only_for_loops(frame: FrameType | None) -> bool:
-    """Return whether every running loop in the learner's frames is a `for`."""
+    """Return whether the learner's frames are in loops, all of them `for` loops."""
     scope = frame.f_globals if frame else None
     loops: list[ast.While | ast.For] = []
     while frame is not None:
@@ -222,7 +222,7 @@ def place_of(code: CodeType, stopped: int, late: set[tuple[CodeType, int]]) -> P
 
 
 def place_in(frame: FrameType | None, names: dict[str, Any]) -> Place:
-    """Return the line at which the learner's code is, or the loop around that line.
+    """Return the current line of the learner's code, or the loop around that line.
 
     Searches from `frame` towards the callers. Returns Place("", 0) if no frame is the
     learner's.

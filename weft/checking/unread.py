@@ -107,9 +107,10 @@ def needed(
     which: int,
     index: tuple[int, ...],
 ) -> bool:
-    """Return whether an output at `index` changes with `some` elements of an input.
+    """Return whether a change of `some` elements of an input changes an output.
 
-    Returns False if the spec fails with changed elements.
+    number: which input. which, index: which output, and which of its elements. Returns
+    False if the spec fails with the changed elements.
     """
     inputs = list(copies(case.inputs))
     inputs[number][some] += np.asarray(1, inputs[number].dtype)

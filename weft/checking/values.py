@@ -1,7 +1,7 @@
 """Comparing arrays, and converting tensors and trees of them to arrays.
 
-A tree is a tuple, a list or a dict whose parts are values or trees: what a function of
-layouts returns, `((2, (2, 2)), 1)`, or gradients by name.
+A tree is a tuple, a list or a dict whose parts are values or trees, such as the layout
+`((2, (2, 2)), 1)`, or a dict of gradients by name.
 """
 
 from collections.abc import Callable, Iterable
@@ -43,7 +43,7 @@ def judge_on_gpu(
     """Judge the results of the case `label` on a GPU; return a fact.
 
     pairs: the value of each output, and what it should be. why: see `judge`. Raises
-    `Failed` if one is wrong.
+    `Failed` if an output is wrong.
     """
     worst = 0.0
     for got, wanted in pairs:

@@ -55,7 +55,7 @@ class Failed(Exception):
 
 @contextmanager
 def right_before(size: str) -> Iterator[None]:
-    """Note in a wrong-value verdict from the `with` block that `size` was right."""
+    """If the `with` block fails with a wrong value, note that `size` was right."""
     try:
         yield
     except Failed as failed:
@@ -69,7 +69,7 @@ def right_before(size: str) -> Iterator[None]:
 class Verdict:
     """The immutable outcome of a check; true if the check passed.
 
-    name: the exercise. kind: a row of `kinds.KINDS`. message: what happened; why: the
+    name: the exercise. kind: a key of `kinds.KINDS`. message: what happened; why: the
     explanation. places: source lines, each with a note. thread, block: the indices of
     the thread concerned, None if there is none. when: the data of the run. facts: what
     else the check found. headline, topic: override those of `kind`. rows: the accesses

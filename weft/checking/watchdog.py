@@ -6,8 +6,8 @@ in a row means that it is waiting. A slow machine, or one that was asleep, cause
 no false alarm.
 
 A timer cannot end a single call of C code that never returns to Python, such as
-`sum(range(10**12))`, nor a function that catches every exception and goes on. There is
-no such signal on Windows, nor outside the main thread; there, nothing is watched.
+`sum(range(10**12))`, nor a function that catches every exception and goes on. On
+Windows and outside the main thread there is no timer signal, so nothing is watched.
 """
 
 import contextlib

@@ -37,8 +37,8 @@ class Outcome:
     number) that compute in float64, `local` those that access local memory, of which a
     thread takes `local_bytes`; arrays from outside the kernel take `constant_bytes`. If
     it was refused: `error` and `message` are Numba's, `place` is the line. If neither:
-    `skipped` says why there is no compiler here, or `unverified` why the existing one
-    did not compile this kernel.
+    `skipped` says why there is no compiler here, or `unverified` says why the compiler
+    that is here did not compile this kernel.
     """
 
     capabilities: list[tuple[int, int]] = field(default_factory=list)

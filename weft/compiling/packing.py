@@ -26,7 +26,7 @@ Item = tuple[Any, ...]
 
 
 class Unpackable(Exception):
-    """Something that a kernel names cannot be sent; the message says what."""
+    """Raised if a kernel, or what it names, cannot be sent; the message says why."""
 
 
 def pack(kernel: Any, args: tuple[Any, ...]) -> Parcel:
@@ -126,7 +126,10 @@ class Packer:
         return number
 
     def _item(self, name: str, value: Any) -> Item:
-        """Return a name's value as it is sent. Raises `Unpackable` if it cannot be."""
+        """Return the value of `name` in the form in which it is sent.
+
+        Raises `Unpackable` for a value that cannot be sent.
+        """
         inner = meaning.python_function(value)
         if inner is not None:
             number = self.function(inner, True)

@@ -31,7 +31,7 @@ _OPERATORS = dict(
 
 
 def explain(error: str, message: str) -> Said:
-    """Return two texts on one of Numba's errors: what happened, and why."""
+    """Return two texts about one of Numba's errors: what happened, and why."""
     head, middle, rest = message.partition("\nThere are ")
     if fits := words.matching(head):  # the rest is about Numba's internals
         return _worded(*fits)
@@ -98,7 +98,7 @@ def kind_of(written: str) -> str:
 
 
 def split(arguments: str) -> list[str]:
-    """Split a list of types, 'array(float32, 1d, C), int64', at the outer commas."""
+    """Split types, as in 'array(float32, 1d, C), int64', at the outermost commas."""
     parts, depth = [""], 0
     for letter in arguments:
         depth += (letter in "([<") - (letter in ")]>")

@@ -121,8 +121,8 @@ class Compiler:
     ) -> str:
         """Return the PTX of a function, with line information if NVVM can provide it.
 
-        For the older capabilities, NVVM 13 fails on a few valid kernels if it has to
-        track lines: ERROR_COMPILATION.
+        For the older capabilities, NVVM 13 fails with ERROR_COMPILATION on a few valid
+        kernels if it has to track lines.
         """
         self._device.compute_capability = capability
         options = {"cc": capability, "fastmath": fastmath}
@@ -358,10 +358,11 @@ def float64_lines(
     """Return the lines of `files` that compute in double precision.
 
     `.loc` in PTX says which line the next instructions come from, and for inlined code
-    also the line that it was inlined into. The compiler moves a conversion or a sign to
-    unrelated lines, even the `def`: alone on a line, these count only on the lines
-    `working`. A copy from register to register, as where branches meet again, does not
-    count. If nothing counts, all lines with float64 instructions are returned.
+    also the line that it was inlined into. The compiler moves some instructions, such
+    as conversions and changes of sign, to unrelated lines, even the `def`, so these
+    count only on the lines in `working`. A copy from register to register, as where
+    branches meet again, does not count. If nothing counts, all lines with float64
+    instructions are returned.
     """
     found: set[tuple[str, int]] = set()
     moved: set[tuple[str, int]] = set()
@@ -393,7 +394,7 @@ def bytes_of(space: str, ptx: str) -> int:
 
 
 def instructions(ptx: str, files: set[str]) -> Iterator[tuple[str, tuple[str, int]]]:
-    """Yield each line of PTX that belongs to a line of `files`, with file and line."""
+    """Yield each line of PTX that comes from one of `files`, with its file and line."""
     named = dict(re.findall(r'^\s*\.file\s+(\d+)\s+"(.*?)"', ptx, re.M))
     here: tuple[str, int] | None = None
     for text in ptx.splitlines():

@@ -50,7 +50,7 @@ def call(folder: Path, *arguments: str) -> tuple[bool, str]:
 
 
 def compiled(source: Source, prototype: str, folder: Path) -> list[str]:
-    """Compile the cell alone in `folder`; return the compiler's warnings as facts.
+    """Compile the cell by itself in `folder`; return the compiler's warnings as facts.
 
     Raises `Failed` if the cell does not compile or lacks the kernel.
     """

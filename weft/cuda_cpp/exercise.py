@@ -14,7 +14,7 @@ class CudaCppExercise(Exercise):
     """A kernel in CUDA C++, in a cell `%%c name.cu`.
 
     prototype: the kernel's declaration, `void name(...)`, without `__global__` and the
-        semicolon. inputs: as for kernels, arrays and NumPy's numbers.
+        semicolon. inputs: arrays and NumPy numbers, as for kernels.
     launch: `(*size)` → the number of blocks, and of threads per block.
     call: `(*inputs, *outputs)` → the kernel's arguments in the order of the prototype:
         these arrays and numbers, and lengths such as `np.int32(x.size)`.

@@ -102,7 +102,7 @@ def _start_of_callee(text: str, end: int) -> int:
 
 
 def prepared(source: Source, folder: Path) -> Source:
-    """Write the stand-in headers to a folder; return the cell in the form to compile."""
+    """Write stand-in headers to a folder; return the cell with launches as calls."""
     text = Path(__file__).with_name(STAND_IN).read_text("utf-8")
     (folder / STAND_IN).write_text(text)
     for header in HEADERS:
@@ -172,12 +172,12 @@ def program(file: str, host: str, kernel: str = "") -> str:
 class Call:
     """One call: the inputs, where they are, and the expected outcome.
 
-    inputs: arrays, whose strides are the tensors', and numbers. devices: the device of
-    each input, -1 for host memory. case: the case with the right results; None for
-    inputs that must be refused. refused: the row of `hosted.toml` for a function that
-    accepts them. of: the name of the input that sets this call apart, or a description
-    of inputs that do not fit. dry: whether only the launch is judged, so that arrays
-    have a size, but no data, and no thread runs.
+    inputs: numbers, and arrays to be passed as tensors of the same strides. devices:
+    the device of each input, -1 for host memory. case: the case with the right results;
+    None for inputs that must be refused. refused: the row of `hosted.toml` for a
+    function that accepts them. of: the name of the input that sets this call apart, or
+    a description of inputs that do not fit. dry: whether only the launch is judged, so
+    that arrays have a size, but no data, and no thread runs.
     """
 
     when: str
@@ -324,7 +324,7 @@ def result_of(ran: programs.Ran, call: Call) -> Result:
 
 @dataclass(frozen=True)
 class Called:
-    """A call of the function after its run, ready to be checked."""
+    """A call that has been run and is ready to be checked."""
 
     exercise: CudaCppExercise
     source: Source
@@ -372,7 +372,10 @@ class Called:
         raise self.failed(self.call.refused, self.launch_lines)
 
     def stopped(self) -> None:
-        """Raise `Failed` if the run did not complete, or a launch was impossible."""
+        """Raise `Failed` for an impossible launch, a stray pointer or a failed run.
+
+        A stray pointer leads to an array that is not on the current GPU.
+        """
         for launch in self.launches:
             if not launch.fits:
                 raise self.unfit(launch)

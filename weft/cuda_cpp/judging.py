@@ -42,7 +42,10 @@ class Judge:
         return self.launched.launch
 
     def verdict(self) -> Verdict | None:
-        """Return the verdict on what went wrong first, or None if all is right."""
+        """Return the verdict on an error in the run, or on the first failed test.
+
+        Returns None if all is right.
+        """
         if not self.launched.left or self.launched.ran.late:
             return self.stopped()
         left = self.launched.left
@@ -131,7 +134,7 @@ class Judge:
         return self._worded("order", left, int(at[0])) if len(at) else None
 
     def values(self, left: Left) -> Verdict | None:
-        """Return the verdict on a wrong value, with a hint at its cause, or None."""
+        """Return the verdict on a wrong value, with a hint about its cause, or None."""
         wanted = self.outputs[left.name].ravel()
         wrong = difference(left.after, wanted, self.tolerance)
         if wrong is None:
@@ -187,7 +190,7 @@ class Judge:
 
     @property
     def stores(self) -> list[Note]:
-        """The lines that write through a pointer."""
+        """Up to four lines that write through a pointer."""
         lines = [n for n, s in enumerate(self.source.lines, 1) if STORE.search(s)]
         return [(self.source.place(n), "") for n in lines[:4]]
 

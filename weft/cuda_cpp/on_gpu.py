@@ -73,7 +73,7 @@ def _refused(source: Source, said: str) -> Verdict:
 
 
 def full_size(exercise: CudaCppExercise, code: Any) -> list[str]:
-    """Launch on the GPU and compare the results; return facts.
+    """Launch the kernel at full size on the GPU, compare the results and return facts.
 
     code: the result of `compiled`. Raises `Failed` if the launch fails or a result is
     wrong.

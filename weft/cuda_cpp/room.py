@@ -1,4 +1,4 @@
-"""Checks of kernels in CUDA C++: which objects they accept, and their stages."""
+"""Checks of kernels in CUDA C++: which objects can be checked, and the stages."""
 
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -27,7 +27,7 @@ class CudaCpp:
         return "prototype" in asked
 
     def stages(self, exercise: CudaCppExercise) -> Iterator[Facts]:
-        """Judge on the CPU, with NVRTC and on a GPU; yield each stage's facts."""
+        """Check a cell on the CPU, with NVRTC and on a GPU; yield the stages' facts."""
         source = exercise.written_by_learner
         if not isinstance(source, Source):
             name = str(getattr(source, "__name__", type(source).__name__))
@@ -59,7 +59,7 @@ ROOM = CudaCpp()
 
 
 def without_compiler(name: str, facts: list[str]) -> Verdict:
-    """Return the verdict on a machine without a C++ compiler, with the facts so far."""
+    """Return the verdict for machines without a C++ compiler, with the facts so far."""
     verdict = words.verdict(name, "no-compiler", install=compiler.install())
     message = (
         "There is no C++ compiler on this machine, so the kernel has not been run."

@@ -125,7 +125,7 @@ def run(
 
 
 def _left(arrays: dict[str, Array], ran: running.Ran) -> dict[str, Left]:
-    """Return the effect that the program reported on each array, by name."""
+    """Return, by name, what the program reported about each array."""
     after, notes = ran.results[: len(arrays)], ran.results[len(arrays) :]
     return {
         name: Left(name, before.ravel(), after[k], *notes[3 * k : 3 * k + 3])

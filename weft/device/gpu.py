@@ -75,7 +75,7 @@ class Device:
 
     @property
     def line(self) -> str:
-        """One line that names the GPU, or the simulator and the reason for it."""
+        """One line that names the GPU, or says why the simulator is used."""
         if self.usable:
             return f"{self.name} ({self.sm}, {self.sms} SMs)"
         return f"simulator ({self.why})"

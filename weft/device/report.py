@@ -104,7 +104,11 @@ def examine(
     versions: Mapping[str, str] | None = None,
     which: tools.Which = shutil.which,
 ) -> Report:
-    """Return a report on this machine, parts of which the keyword arguments replace."""
+    """Return a report on this machine.
+
+    measure: whether to measure its speed. The keyword arguments replace what would be
+    found on this machine.
+    """
     gpu = gpu or find()
     found = {p: installed.of(p) for p in PACKAGES} if versions is None else versions
     items = [
@@ -188,7 +192,7 @@ def _capabilities(gpu: Device) -> list[Item]:
 
 
 def _labs(gpu: Device) -> list[Item]:
-    """Return one line on the labs that a usable GPU cannot run, or [] if none."""
+    """Return a line about the labs that a usable GPU cannot run, in a list, or []."""
     if not gpu.usable:
         return []
     found = needs.unmet(chapters.names(), gpu)

@@ -77,7 +77,7 @@ def _locate(piece: str, environ: Mapping[str, str]) -> Path | None:
 
 
 def _folders(piece: str, environ: Mapping[str, str]) -> Iterator[Path]:
-    """Yield the folders where a piece may be, in the order of Numba's search."""
+    """Yield the folders where a piece may be, in the order in which Numba looks."""
     lib, lib64 = ("bin", "bin") if _windows else ("lib", "lib64")
 
     def below(root: Path, subfolders: tuple[str, ...]) -> Iterator[Path]:

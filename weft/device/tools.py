@@ -1,7 +1,7 @@
 """Programs, headers and packages that labs need but that are not installed with them.
 
-`tools.toml` has a row for each. A lab's `lesson.toml` lists those that it needs: in
-`tools` those it always needs, in `gpu_tools` those it needs on a GPU.
+`tools.toml` has a row for each. A lab's `lesson.toml` lists in `tools` what the lab
+always needs, and in `gpu_tools` what it needs on a GPU.
 """
 
 import importlib.metadata
@@ -90,7 +90,7 @@ class Missing:
     labs: tuple[str, ...]
 
     def __str__(self) -> str:
-        """Return a clause: which labs need the tool, why, and how to install it."""
+        """Return a text saying which labs need the tool, why, and how to install it."""
         numbers = joined(name.split("_")[0] for name in self.labs)
         need = f"labs {numbers} need" if len(self.labs) > 1 else f"lab {numbers} needs"
         what = "" if self.tool.stops else " for a part that is otherwise left out"
@@ -119,7 +119,7 @@ def missing(
 
 
 def absent(names: Iterable[str], which: Which = shutil.which) -> list[Tool]:
-    """Return the named tools that are missing, unless their `beside` is missing too."""
+    """Return missing tools among `names`, except any whose `beside` is missing too."""
     asked = set(names)
     return [
         tool

@@ -3,8 +3,8 @@
     from weft import explore
     from weft.exploring import figure
 
-A figure is one JavaScript module in the folder `figures`, the same in the book's pages
-and here. Without widgets, a kernel's accesses are shown as a table.
+A figure is a JavaScript module in the folder `figures`; the book's pages and notebooks
+share it. Without widgets, a kernel's accesses are shown as a table.
 """
 
 from collections.abc import Callable
@@ -44,8 +44,8 @@ def explore(kernel: Any) -> "Explorer":
 class Explorer:
     """A kernel to explore, before its launch.
 
-    Displayed without a launch, it shows the one at which the kernel's last check
-    stopped.
+    Displaying it shows the launch at which the kernel's last check stopped, if there is
+    one.
     """
 
     def __init__(self, kernel: Any) -> None:
@@ -119,10 +119,10 @@ def _shown(
     controls: dict[str, tuple[Any, ...]] | None = None,
     again: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
 ) -> Any:
-    """Return figure `name` as a widget, or as a report if there are no widgets.
+    """Return figure `name` as a widget, or as a report if widgets are not installed.
 
-    controls: the values to choose from, by name. again: returns the figure's state for
-    a choice.
+    controls: the values that each control offers, by its name. again: takes the chosen
+    values, by the names of the controls, and returns the figure's new state.
     """
     report = Report(name, state)
     try:

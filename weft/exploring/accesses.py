@@ -30,7 +30,7 @@ def state_of(trace: Trace, function: Any) -> dict[str, Any]:
 
 
 def _first(accesses: list[dict[str, Any]]) -> int:
-    """Return the index of the access with the largest excess cost, shown first."""
+    """Return the index of the access with the largest excess cost, to show first."""
     over = [a["requests"] * (a["per"] - a["ideal"]) for a in accesses]
     return over.index(max(over)) if over else 0
 
@@ -80,7 +80,7 @@ def _requests(trace: Trace, rows: Columns, base: int) -> list[dict[str, Any]]:
 def _code(function: Any, lines: list[int]) -> list[tuple[int, str]]:
     """Return the kernel's lines of code with their numbers.
 
-    Without a source, these are the numbers in `lines`, each with an empty text.
+    If there is no source, returns the numbers in `lines`, each with an empty text.
     """
     try:
         source, start = inspect.getsourcelines(function)

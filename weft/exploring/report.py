@@ -90,7 +90,7 @@ def saved(state: dict[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True, eq=False)  # two with the same values are two controls
 class Choice:
-    """Alternative values for a number of a launch; the first is chosen initially."""
+    """Alternative values for one number in a launch; the first is chosen initially."""
 
     values: tuple[Any, ...]
 

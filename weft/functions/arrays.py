@@ -28,7 +28,7 @@ def compare(exercise: FunctionExercise, call: str, got: Any, wanted: Any) -> Non
 def compare_arrays(
     exercise: FunctionExercise, call: str, got: Any, wanted: Any
 ) -> None:
-    """Raise `Failed` unless numbers, texts, or arrays of them agree."""
+    """Raise `Failed` unless `got` and `wanted` (numbers, texts or arrays) agree."""
     function = exercise.written_by_learner
     aim, found = np.asarray(wanted), held(got)
     if isinstance(got, ctypes._SimpleCData) and aim.dtype.kind in "biufSU":

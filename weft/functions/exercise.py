@@ -15,7 +15,7 @@ class FunctionExercise(Exercise):
     inputs: the argument tuples, or `(rng)` → argument tuples.
     because: for a function that answers questions or returns a number, `(*arguments,
         answer)` → why this answer is wrong, "" if that is unknown. The verdict on a
-        wrong number says what would be right, and that on a wrong text does not. For
+        wrong number gives the right one; the verdict on a wrong text does not. For
         questions, `weft.lesson.answers` provides `because`, `spec` and `inputs`.
     without: what it must not call: modules such as "numpy.fft" or functions such as
         "math.gcd", or "layouts.coalesce" from one of the chapter's modules. It may

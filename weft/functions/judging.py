@@ -62,7 +62,7 @@ class Watch:
         """Raise `Failed` for a finding that takes precedence over a wrong result."""
 
     def refuse(self) -> None:
-        """Raise `Failed` for any other finding."""
+        """Raise `Failed` for any finding that `refuse_certain` does not report."""
 
     def facts(self) -> list[str]:
         """Return the facts that a passing check reports."""

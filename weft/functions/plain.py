@@ -35,7 +35,7 @@ def compare_objects(
 def compare_blocks(
     exercise: FunctionExercise, call: str, got: Any, wanted: Any, aim: Block
 ) -> None:
-    """Raise `Failed` unless numbers or texts, or rows of them, agree."""
+    """Raise `Failed` unless two results agree: numbers, strings, or rows of these."""
     places = returns(exercise.written_by_learner)
     found = block(got)
     if found is None or found.shape != aim.shape:

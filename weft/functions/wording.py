@@ -47,7 +47,7 @@ def _of_type(
 
 
 def another_value(call: str, got: Any, wanted: Any) -> str:
-    """Return a sentence: what a call returned, and what it should have returned."""
+    """Return a sentence that says what a call returned and should have returned."""
     return f"{call} returns {got} and should return {wanted}."
 
 

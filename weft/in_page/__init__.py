@@ -1,1 +1,1 @@
-"""Checks in a page of the book: Python runs in the reader's browser, without NumPy."""
+"""Checks on a page of the book: Python runs in the reader's browser, without NumPy."""

@@ -151,7 +151,7 @@ def code_of_the_lab(exercise: Mapping[str, Any], scope: dict[str, Any]) -> None:
 
 
 def of_the_lab(missing: str, exercise: Mapping[str, Any]) -> str:
-    """Return a sentence on a name that a lab has but a page lacks, or "" for others."""
+    """Return a sentence if the lab has `missing` but the page does not, or ""."""
     if missing in exercise["left_out"]:
         return f"`{missing}` is there in the lab, and not in this page."
     return ""
@@ -215,7 +215,7 @@ def cases(exercise: Mapping[str, Any]) -> Iterator[Case]:
 
 
 def explanations(exercise: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the chapter's functions that explain wrong answers, by name."""
+    """Return, by name, the globals of the module that explains wrong answers, or {}."""
     explains = exercise["explains"]
     if not explains:
         return {}
@@ -272,7 +272,7 @@ ROOMS: dict[str, Callable[[], Room]] = {
 
 
 def read_files() -> None:
-    """Read into memory every file that will be needed where there are no files.
+    """Read into memory every file that will be needed in a page, which has no files.
 
     These are the tables of words of the loaded modules, and the source of the functions
     that kernels call.

@@ -52,7 +52,7 @@ def _of_half(half: int) -> Any:
     gives="int32",
 )
 def bf16_pair(low: Any, high: Any) -> Any:
-    """Round two float32 to bfloat16 and pack them into an int32."""
+    """Round two float32 values to bfloat16 and pack them into an int32."""
     return _pair(low, high)
 
 
@@ -103,7 +103,7 @@ def f16_high(word: Any) -> Any:
     gives="int32",
 )
 def bf16_max(a: Any, b: Any) -> Any:
-    """Return the larger lower and the larger upper bfloat16 of two int32, packed."""
+    """Return the maxima of the lower and the upper bfloat16s of two int32, packed."""
     return _pair(np.fmax(_low(a), _low(b)), np.fmax(_high(a), _high(b)))
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 
 def bits(value: Any) -> int:
-    """Return the 32 bits of an integer, or of a number converted to float32."""
+    """Return an integer's low 32 bits, or the bits of any other number as float32."""
     if isinstance(value, (int, np.integer)):
         return int(value) & 0xFFFFFFFF
     return int(np.float32(value).view(np.uint32))

@@ -32,8 +32,8 @@ class Copies:
     def __init__(self, clear: Callable[[Any, Any, int], None]) -> None:
         """Begin with no copies in flight.
 
-        clear: a function of (tile, i, n) that marks the n elements from `tile[i]` on as
-        unwritten.
+        clear: a function of (tile, i, n) that marks n elements, beginning with
+        `tile[i]`, as unwritten.
         """
         self._clear = clear
         self._started: list[tuple[Any, Any, Any]] = []
@@ -84,7 +84,10 @@ def _may_copy(call: str, tile: Any, x: Any) -> None:
 
 
 def _copies(size: int, cache: str) -> Builder:
-    """Build `cp.async` of `size` bytes. cache: "ca" (every level) or "cg" (L2)."""
+    """Return a builder for `cp.async` of `size` bytes.
+
+    cache: "ca" (every level) or "cg" (L2).
+    """
 
     def build(gpu: Lowering, call: str) -> Callable[..., Any]:
         """Return the function that Numba's `intrinsic` takes."""

@@ -11,10 +11,10 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True)
 class Format:
-    """A format: its name in PTX, the numbers per word, and their values in float32.
+    """A number format: its name in PTX, and how a 32-bit word holds its numbers.
 
-    values: takes words (uint32) of any shape, and adds an axis for the numbers in each,
-    the one with the lowest address first.
+    in_word: how many numbers a word holds. values: takes words (uint32) of any shape,
+    and returns their numbers as float32, along a new last axis, in order of address.
     """
 
     ptx: str

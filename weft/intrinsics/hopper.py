@@ -4,8 +4,8 @@ PTX ISA: "cp.async.bulk.tensor", "wgmma", "setmaxnreg", "stmatrix", "mapa",
 "barrier.cluster", "fence.proxy", and "Matrix descriptor" for `descriptor`.
 
 A place in shared memory is passed as an array and an index, a tensor map as the array
-of 128 bytes that holds it (see `weft.tensor_maps`). All 128 threads of a warpgroup have
-to call the operations of a warpgroup.
+of 128 bytes that holds it (see `weft.tensor_maps`). Every warpgroup operation has to
+be called by all 128 threads of the warpgroup.
 """
 
 from collections.abc import Callable, Iterator
@@ -140,7 +140,7 @@ descriptor = _register(
 
 
 def _wgmma(kind: str, depth: int, tail: str, chained: bool = False) -> Builder:
-    """Build `wgmma.mma_async` with 64 rows, and `depth` numbers along k.
+    """Return a builder for `wgmma.mma_async` with 64 rows and `depth` numbers along k.
 
     tail: the instruction's last flags. chained: whether `a` is four words of each
     thread, from `words[at]` on, instead of a descriptor.
@@ -324,7 +324,7 @@ def _stores(number: int, transposed: bool) -> Callable[[Calls], dict[int, Any]]:
 
 
 def _stmatrix(number: int, transposed: bool, meaning: str) -> Operation:
-    """Return the operation of `stmatrix` for two or four matrices."""
+    """Return the `stmatrix` operation for two or four matrices."""
     name = f"stmatrix_x{number}" + "_trans" * transposed
     form = f"x{number}" + ".trans" * transposed
     words = ",".join(f"${k + 1}" for k in range(number))

@@ -136,7 +136,7 @@ class Lowering:
         return made._getvalue()
 
     def capability(self) -> tuple[int, int] | None:
-        """Return the compute capability of the compilation, or None if unknown."""
+        """Return the compute capability that is compiled for, or None if unknown."""
         return backend.target_capability()
 
     def assembly(

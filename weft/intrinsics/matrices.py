@@ -110,7 +110,7 @@ def stored(call: str, given: tuple[Any, ...], row: Any) -> None:
 
 
 def _loads(number: int, transposed: bool) -> Builder:
-    """Build `ldmatrix` of one, two or four matrices."""
+    """Return a builder for `ldmatrix` of one, two or four matrices."""
     registers = ",".join(f"${k}" for k in range(number))
     trans = ".trans" if transposed else ""
     return instruction(

@@ -58,7 +58,7 @@ class Descriptor:
         return found
 
     def columns(self, count: int, depth: int = 16) -> Array:
-        """Return the (count, depth) addresses of 2-byte numbers, with rows along k.
+        """Return the (count, depth) addresses of 2-byte numbers that are stored k by k.
 
         Each row of `swizzle` bytes holds, for one k, as many columns as fit.
         """
@@ -92,7 +92,7 @@ def spans(addresses: Array) -> list[tuple[int, int]]:
 
 
 def fragment_places(n: int) -> tuple[Array, Array]:
-    """Return the row and the column of each sum: two arrays (threads, n / 2)."""
+    """Return each sum's row and column, as two arrays of shape (threads, n / 2)."""
     thread, number = np.arange(THREADS)[:, None], np.arange(n // 2)
     lane = thread % 32
     row = thread // 32 * 16 + lane // 4 + number // 2 % 2 * 8

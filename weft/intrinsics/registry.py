@@ -24,11 +24,12 @@ from weft.intrinsics.lowering import Builder, compiled
 class Effect(Enum):
     """The effects of operations, apart from their results.
 
-    The twin of a COLLECTIVE operation is called once for all lanes: it takes a dict of
-    each lane's arguments, and returns a dict of their results. Some twins take an extra
-    first argument: an ASYNCHRONOUS one the thread's `Copies`, a PHASES one the block's
-    mbarriers, a HOPPER one the simulation of the TMA, wgmma and clusters. A twin that
-    waits is a generator.
+    An operation's twin is its simulated form. The twin of a COLLECTIVE operation is
+    called once for all lanes: it takes a dict of each lane's arguments, and returns a
+    dict of their results. Some twins take an extra first argument: the thread's
+    `Copies` if the effect is ASYNCHRONOUS, the block's mbarriers if it is PHASES, and
+    the simulation of the TMA, wgmma and clusters if it is HOPPER. A twin that waits is
+    a generator.
     """
 
     PURE = "pure"
@@ -64,7 +65,7 @@ class Operation:
 
     twin: its simulated form (see `Effect`), with the intrinsic's docstring. ptx:
     builds the function for the GPU. needs: the lowest compute capability. elements: how
-    many neighbours in memory it moves at once. first: called by each lane of a
+    many adjacent elements of memory it moves at once. first: called by each lane of a
     collective operation before the lanes meet, for instance to read its part from
     memory. It gets the lane's number and the arguments, and returns the arguments of
     the twin. last: called by each lane with its arguments and result, for instance to
@@ -135,7 +136,7 @@ def operation(
 ) -> Callable[[Callable[..., Any]], Any]:
     """Return a decorator that registers a twin. See `Operation` for the arguments.
 
-    gives: the types' names, separated by spaces.
+    gives: the names of the types that the operation returns, separated by spaces.
     """
 
     def add(twin: Callable[..., Any]) -> Any:

@@ -1,4 +1,4 @@
-"""Products of small matrices by a whole warp: what a tensor core does.
+"""Products of small matrices, computed by a whole warp: what a tensor core does.
 
 PTX ISA, "Warp Level Matrix Multiply-Accumulate Instructions", "mma.sync", with its
 figures of the fragments of m16n8k16; "cvt.rna.tf32".
@@ -33,7 +33,7 @@ _WORDS = ("int32", "uint32", "float32")
 
 
 def matrix_a(fragments: Array) -> Array:
-    """Return the words of `a`, (16, 8) or (16, 4). Lane l holds `fragments[l]`."""
+    """Return the words of `a`, shaped (16, 8) or (16, 4). Lane l has `fragments[l]`."""
     found = np.zeros((16, 2 * fragments.shape[1]), fragments.dtype)
     for k in range(fragments.shape[1]):
         found[_G + 8 * (k % 2), _T + 4 * (k // 2)] = fragments[:, k]
@@ -41,7 +41,7 @@ def matrix_a(fragments: Array) -> Array:
 
 
 def matrix_b(fragments: Array) -> Array:
-    """Return the words of `b`, (8, 8) or (4, 8). Lane l holds `fragments[l]`."""
+    """Return the words of `b`, shaped (8, 8) or (4, 8). Lane l has `fragments[l]`."""
     found = np.zeros((4 * fragments.shape[1], 8), fragments.dtype)
     for k in range(fragments.shape[1]):
         found[_T + 4 * k, _G] = fragments[:, k]
@@ -49,7 +49,7 @@ def matrix_b(fragments: Array) -> Array:
 
 
 def matrix_c(fragments: Array) -> Array:
-    """Return the numbers of `c`, (16, 8). Lane l holds `fragments[l]`."""
+    """Return the numbers of `c`, shaped (16, 8). Lane l has `fragments[l]`."""
     found = np.zeros((16, 8), fragments.dtype)
     for k in range(4):
         found[_G + 8 * (k // 2), 2 * _T + k % 2] = fragments[:, k]
@@ -57,7 +57,7 @@ def matrix_c(fragments: Array) -> Array:
 
 
 def fragments_c(matrix: Array) -> Array:
-    """Return the fragments of a matrix (16, 8): row l is what lane l holds."""
+    """Return the fragments of a (16, 8) matrix: row l is what lane l holds."""
     return np.stack([matrix[_G + 8 * (k // 2), 2 * _T + k % 2] for k in range(4)], 1)
 
 
@@ -124,9 +124,10 @@ class _Fragment:
 
 
 class Mma:
-    """One instruction `mma.sync`: its size along k in words, its format, its sums.
+    """An `mma.sync` instruction.
 
-    half: whether the sums are float16, two to a word, rather than float32.
+    form: the format of `a` and `b`. words: the instruction's size along k, in 32-bit
+    words. half: whether the sums are float16, two to a word, rather than float32.
     """
 
     def __init__(
@@ -235,7 +236,8 @@ class Mma:
     ) -> Any:
         """Emit the instruction and return the new sums.
 
-        For float16 before compute capability 8.0, emits two of half the size.
+        For float16 below compute capability 8.0, emits two instructions of half the
+        size.
         """
         capability = gpu.capability()
         whole = len(a) == 4
@@ -404,7 +406,7 @@ def tf32(x: Any) -> Any:
     gives="int32",
 )
 def f16_pair(low: Any, high: Any) -> Any:
-    """Round two float32 to float16 and pack them into an int32."""
+    """Round two float32 numbers to float16 and pack them into an int32."""
     with np.errstate(over="ignore"):
         pair = np.array([low, high], np.float32).astype(np.float16)
     return pair.view(np.int32)[0]

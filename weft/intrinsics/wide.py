@@ -1,4 +1,4 @@
-"""Wide loads and stores of four neighbours, and relaxed ones of single numbers.
+"""Wide accesses to four neighbours, and relaxed accesses to single numbers.
 
 PTX ISA, "Vectors", "ld", "st", "Cache Operators", "ld.global.nc", "ld.relaxed.gpu" and
 "st.relaxed.gpu".
@@ -13,7 +13,10 @@ from weft.intrinsics.registry import Effect, operation
 
 
 def _loads(hint: str = "") -> Builder:
-    """Build a load of four numbers: a vector load or, with a hint, inline PTX."""
+    """Return a builder for a load of four numbers.
+
+    It builds a vector load or, with a hint, inline PTX.
+    """
 
     def build(gpu: Lowering, call: str) -> Callable[..., Any]:
         """Return the function that Numba's `intrinsic` takes."""
@@ -45,7 +48,10 @@ def _loads(hint: str = "") -> Builder:
 
 
 def _stores(hint: str = "") -> Builder:
-    """Build a store of four numbers: a vector store or, with a hint, inline PTX."""
+    """Return a builder for a store of four numbers.
+
+    It builds a vector store or, with a hint, inline PTX.
+    """
 
     def build(gpu: Lowering, call: str) -> Callable[..., Any]:
         """Return the function that Numba's `intrinsic` takes."""
@@ -109,7 +115,7 @@ def load4_cs(x: Any, index: Any) -> tuple[Any, Any, Any, Any]:
 
 @operation(Effect.WIDE_LOAD, _loads("nc"), elements=4)
 def load4_nc(x: Any, index: Any) -> tuple[Any, Any, Any, Any]:
-    """Load four numbers from global memory that no thread writes in this kernel."""
+    """Load four numbers from global memory that no thread writes during the kernel."""
     _global_only("load4_nc", x)
     return read_four("load4_nc", x, index)
 
@@ -126,7 +132,7 @@ def store4(x: Any, index: Any, a: Any, b: Any, c: Any, d: Any) -> None:
 
 @operation(Effect.WIDE_STORE, _stores("cs"), elements=4)
 def store4_cs(x: Any, index: Any, a: Any, b: Any, c: Any, d: Any) -> None:
-    """Store four numbers to global memory that are likely to be accessed only once."""
+    """Store to global memory four numbers that are likely to be accessed only once."""
     _global_only("store4_cs", x)
     write_four("store4_cs", x, index, a, b, c, d)
 

@@ -200,9 +200,9 @@ def handed(exercise: KernelExercise, stored: Place) -> list[int]:
 class Origin:
     """The lines that last set a name before it was used.
 
-    line, last: the first and the last of these lines. alone: whether no other name used
-    there was set in the kernel. inputs: the parameters from which the name's value may
-    come.
+    line, last: the first and the last of these lines. alone: whether the statement that
+    uses the name uses no other name that the kernel sets. inputs: the parameters from
+    which the name's value may come.
     """
 
     name: str
@@ -288,7 +288,7 @@ def last_set(plain: Sequence[ast.stmt], name: str, before: int) -> list[ast.stmt
 def inputs_of(
     plain: Sequence[ast.stmt], name: str, before: int, parameters: frozenset[str]
 ) -> frozenset[str]:
-    """Return the parameters from which a name's value before a line may come."""
+    """Return the parameters that a name's value just before a line may come from."""
     if name in parameters:
         return frozenset([name])
     found: set[str] = set()
@@ -301,10 +301,12 @@ def inputs_of(
 def values_in(node: ast.stmt, handed: Sequence[int] = ()) -> set[str]:
     """Return the names whose values a statement passes on.
 
-    If arrays are indexed in it, only their names count, except in a call made for its
-    effect. In such a call indices are left out, as are shapes and tuples in any call:
-    they say where or how much. handed: which arguments of a call count. If it is empty,
-    all count, except the first of a call made for its effect, which it changes.
+    If the statement indexes arrays, only the names of these arrays count. In a call
+    made for its effect, all names count except those in indices. In any call, arguments
+    that are shapes or tuples are left out. Indices, shapes and tuples only say where or
+    how much. handed: the positions of the arguments that count. If a call has none of
+    these, all its arguments count, except the first in a call made for its effect,
+    because the call changes it.
     """
     value = getattr(node, "value", node)
     parts, for_effect = [value], False
@@ -375,7 +377,7 @@ def own_lines_first(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
 
 
 def show_guard(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
-    """Add a guard that Python parses differently from how it looks, and explain it."""
+    """Show and explain a guard that Python parses differently from how it looks."""
     function = trial.exercise.function()
     if verdict.kind not in ("out-of-bounds", "negative-index", "unwritten"):
         return verdict
@@ -458,7 +460,7 @@ def is_name(node: ast.expr, name: str) -> bool:
 
 
 def ends_before(function: FunctionType | None, line: int) -> dict[int, str]:
-    """Return notes on each `return` inside an if before `line`, and on that if."""
+    """Return notes on each `return` in an `if` above `line`, and on that `if`."""
     notes: dict[int, str] = {}
     for node, above in statements(function):
         if isinstance(node, ast.Return) and node.lineno < line and above:
@@ -468,9 +470,9 @@ def ends_before(function: FunctionType | None, line: int) -> dict[int, str]:
 
 
 def around(function: FunctionType | None, line: int) -> list[ast.If]:
-    """Return the ifs that decide whether a line runs.
+    """Return the `if` statements that decide whether a line runs.
 
-    These are the ifs around it, and those that contain an earlier `return`.
+    These are the ones around it, and those that contain an earlier `return`.
     """
     found = statements(function)
     inside = [each for node, above in found if node.lineno == line for each in above]
@@ -600,7 +602,7 @@ def ranked(index: tuple[int, ...], size: tuple[int, int, int]) -> int:
 
 
 def put_own_line_first(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
-    """Name the learner's own line first if the endless loop is in a given function."""
+    """Name the learner's own line first if the endless loop is in another file."""
     function = trial.exercise.function()
     if verdict.kind != "endless-loop" or function is None or not verdict.places:
         return verdict

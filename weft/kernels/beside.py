@@ -55,7 +55,7 @@ def _in_use(trace: Trace, early: InUse) -> Verdict:
 
 
 def _not_waited(trace: Trace, early: InUse) -> str:
-    """Explain why the wait for a product is missing or too small."""
+    """Explain what a product lacked: a commit, a wait, or a wait that covers it."""
     held, row = early.held, early.row
     if held.committed is None or held.committed > row:
         return words("no-commit")["why"]
@@ -88,7 +88,7 @@ def _mismatch(trace: Trace, one: Mismatch) -> Verdict:
 
 
 def _unseen(trace: Trace, found: Unseen) -> Verdict:
-    """Return the verdict on a store that an operation may miss, for lack of a fence."""
+    """Return the verdict on a store that no fence makes visible to an operation."""
     store, read = (trace.places[trace.site[row]] for row in (found.write, found.read))
     writer = trace.thread_at(found.write)
     notes: list[Note] = [(store, f"written by {writer}"), (read, "read beside it")]
@@ -115,9 +115,10 @@ def apart_of(trace: Trace, row: int) -> Apart | None:
 
 
 def _filled(trace: Trace, read: Access, write: Access) -> bool:
-    """Return whether a read began before a write to an address that already held data.
+    """Return whether `read` began before `write`, but after an earlier write.
 
-    read: an access by an asynchronous operation, which may have begun far earlier.
+    The earlier write is to the same address as `write`. read: an access by an
+    asynchronous operation, which may have begun far earlier.
     """
     at = trace.address[write.row]
     number = trace.views[trace.view[read.row]].number

@@ -114,11 +114,11 @@ def run(exercise: KernelExercise) -> tuple[list[str], Verdict | None]:
 
 
 def skipped(exercise: KernelExercise, reason: str) -> list[str]:
-    """Return the facts on a kernel where there is no compiler.
+    """Return the facts about a kernel when there is no compiler to check it.
 
-    They list the limits that are unverified. If there are any, raises `Failed` when
-    grading (WEFT_VERIFIED=1) and where checks must pass (WEFT_STRICT=1): there, every
-    verdict has to be the one that a machine with a compiler would give.
+    They name the limits that remain unverified. If there are any, raises `Failed` when
+    grading (WEFT_VERIFIED=1) and where checks must pass (WEFT_STRICT=1), because every
+    verdict there has to be the one that a machine with a compiler would give.
     """
     facts = [f"not compiled: {reason}"]
     what = limited(exercise)
@@ -142,7 +142,7 @@ def limited(exercise: KernelExercise) -> str:
 
 
 def unverified(exercise: KernelExercise, reason: str) -> list[str]:
-    """Return the facts on a kernel that the compiler here could not compile.
+    """Return the facts about a kernel that the compiler here could not compile.
 
     Raises `Failed` if only the compiler can decide whether the kernel is right: that
     is, if the exercise limits what the compiler measures or the kernel has a signature.
@@ -213,7 +213,7 @@ def refused(exercise: KernelExercise, outcome: Outcome) -> Verdict:
 def float64(
     exercise: KernelExercise, places: list[Place], args: tuple[Any, ...]
 ) -> Verdict:
-    """Return the verdict on lines that compute in float64, with the origin if clear."""
+    """Return the verdict on lines that compute in float64, with the cause if known."""
     mine = [place for place in places if is_learners(exercise, place)] or places
     outside = [place for place in places if place not in mine]
     others = dict.fromkeys(f"`{place.function}`" for place in outside)
@@ -264,7 +264,7 @@ def without_innocent(places: list[Place], function: str, wide: set[int]) -> list
 
 
 def origins(exercise: KernelExercise, mine: list[Place]) -> list[Note]:
-    """Return the lines of the learner's cell that bring in a float64, with causes."""
+    """Return the learner's lines that bring in a float64, each with the cause."""
     found: list[Note] = []
     for function in in_the_cell(exercise):
         lines = {p.line for p in mine if p.function == function.__name__}
@@ -277,7 +277,7 @@ def origins(exercise: KernelExercise, mine: list[Place]) -> list[Note]:
 
 
 def in_the_cell(exercise: KernelExercise) -> list[FunctionType]:
-    """Return the kernel and the functions of the same cell that it calls."""
+    """Return the kernel and any functions it calls that the same cell defines."""
     inner = exercise.function()
     if inner is None:
         return []
@@ -336,7 +336,7 @@ def place_of(exercise: KernelExercise, at: tuple[str, int]) -> Place:
 
 
 def function_at(exercise: KernelExercise, filename: str, line: int) -> str:
-    """Return the name of the function that contains a line, or else the exercise's."""
+    """Return the name of the function around a line, or else the exercise's name."""
     fn = exercise.function()
     if fn is not None and filename == fn.__code__.co_filename:
         after = line - fn.__code__.co_firstlineno

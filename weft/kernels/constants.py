@@ -71,7 +71,7 @@ def run(exercise: KernelExercise) -> list[str]:
 def run_with(
     exercise: KernelExercise, constants: Constants, function: FunctionType
 ) -> None:
-    """Run with these constants, and raise `Failed` with the verdict if that fails."""
+    """Check an exercise with other constants. Raises `Failed` if the check fails."""
     scope = function.__globals__
     unknown = sorted(constants.keys() - scope.keys())
     if unknown:
@@ -273,10 +273,10 @@ def put_name(nodes: Sequence[ast.AST], at: int, name: str) -> None:
 
 
 def names_in(function: FunctionType, old: Constants) -> list[Number]:
-    """Return the names in a kernel that have the same value as another name in `old`.
+    """Return the names in a kernel that share their value with another name in `old`.
 
-    Such a name may have been confused with the other. The constants have their old
-    values still.
+    The learner may have confused the two names. The constants must still have their old
+    values.
     """
     body = tree_of(function).body
     scope = function.__globals__
@@ -324,9 +324,10 @@ def numbers_in(function: FunctionType, old: Constants) -> list[Number]:
 
 
 def bounds_in(tree: ast.AST, arrays: bool = True) -> Iterator[ast.AST]:
-    """Yield the nodes in bounds of `range` loops, without steps, and in array shapes.
+    """Yield the nodes in the bounds of `range` loops, and in the shapes of arrays.
 
-    Skips loops over the result of a call, whose length the learner did not choose.
+    The steps of these loops are left out, as are loops over the result of a call, whose
+    length the learner did not choose. arrays: whether to include the shapes.
     """
     given = {name for node in ast.walk(tree) for name in given_back(node)}
     for node in ast.walk(tree):
@@ -344,7 +345,7 @@ def bounds_in(tree: ast.AST, arrays: bool = True) -> Iterator[ast.AST]:
 
 
 def alignments_in(tree: ast.AST) -> Iterator[ast.AST]:
-    """Yield the alignments, in bytes, that arrays are declared with."""
+    """Yield the nodes of the alignments, in bytes, with which arrays are declared."""
     for node in ast.walk(tree):
         if isinstance(node, ast.keyword) and node.arg == "alignment":
             yield node.value
@@ -464,7 +465,7 @@ def is_pure(value: ast.expr) -> bool:
 
 
 def too_early(stale: Constants, function: FunctionType) -> str:
-    """Explain that names were computed too early, and where to compute them.
+    """Explain that constants were computed too early, and say where to compute them.
 
     Numba must know a shape when it compiles. In a shape it accepts names, but no
     arithmetic.

@@ -138,7 +138,10 @@ def loaded(memory: str, most: int) -> str:
 def too_many_loads(
     exercise: KernelExercise, last: Trace, mine: Columns, memory: str
 ) -> Verdict:
-    """Return the verdict on a thread that makes too many loads, at the rows `mine`."""
+    """Return the verdict on a thread that makes too many loads.
+
+    mine: the rows of these loads in the trace `last`.
+    """
     _, limit, why = MEMORY[memory]
     cells = {*zip(last.epoch[mine].tolist(), last.address[mine].tolist(), strict=True)}
     if memory == "shared" and len(cells) <= exercise.limits[limit]:
@@ -216,7 +219,7 @@ def needless(last: Trace, mine: Columns) -> Columns:
 
 
 def busiest(last: Trace, mine: Columns) -> tuple[Place, str, int]:
-    """Return the line with the most accesses in `mine`, its array, and their number."""
+    """Return the line with the most accesses in `mine`, their array and their count."""
     sites, times = np.unique(last.site[mine], return_counts=True)
     site = sites[np.argmax(times)]
     array = last.arrays[int(last.array[mine[last.site[mine] == site][0]])]
@@ -303,7 +306,7 @@ def too_many_flops(exercise: KernelExercise, last: Trace, each: int) -> Verdict:
 
 
 def atomics(exercise: KernelExercise, _: Trace, lines: list[Line]) -> str:
-    """Check the number of atomic operations on global memory, one per lane and call."""
+    """Check the number of atomic operations on global memory: one per lane and call."""
     mine = [n for n in lines if n.atomic and not n.shared]
     done = sum(n.lanes for n in mine)
     if done > exercise.limits["atomics"]:

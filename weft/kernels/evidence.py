@@ -51,9 +51,9 @@ class Clue:
 
 @dataclass(frozen=True)
 class Owners:
-    """The last thread to store to each element of an output, flat and in C order.
+    """The last thread to store to each element of an output, as flat arrays in C order.
 
-    block and thread are ranks, -1 for an element to which no thread has stored.
+    block and thread hold ranks, or -1 for an element to which no thread has stored.
     """
 
     block: Columns
@@ -108,7 +108,7 @@ class Result:
 
     @cached_property
     def noise(self) -> float:
-        """The error that the tolerance allows in a correct value."""
+        """The error that the tolerance allows any element, whatever its magnitude."""
         rms = float(np.sqrt(np.mean(np.square(self.wanted.astype(float)))))
         return self.trial.exercise.tolerance * rms
 
@@ -118,7 +118,10 @@ class Result:
 
 
 def owners(trace: Trace, name: str, output: Array) -> Owners | None:
-    """Find the owners of `output`; None if not every block was recorded."""
+    """Find the last thread to store to each element of `output`.
+
+    Returns None if the trace lacks some blocks, or the array `name`.
+    """
     if trace.blocks < trace.all_blocks or name not in trace.bases:
         return None
     steps = zip(np.indices(output.shape), output.strides, strict=True)
@@ -136,9 +139,10 @@ def owners(trace: Trace, name: str, output: Array) -> Owners | None:
 
 
 def wrong_value(result: Result, verdict: Verdict) -> Failed:
-    """Return the failure for a wrong element, with its store and likely cause.
+    """Return the failure for a wrong element, with the last store to it and the cause.
 
-    It also holds what the wrong elements have in common, for the advisers.
+    Either may be unknown. The failure may also hold what the wrong elements have in
+    common, for the advisers.
     """
     trial, done, exercise = result.trial, result.done, result.trial.exercise
     row = done.trace.last_store(result.name, result.byte)
@@ -191,7 +195,7 @@ class Cause:
 
 
 def cause(result: Result) -> Cause:
-    """Find the likely cause of a wrong value; an empty `Cause` if none is found."""
+    """Return the likely cause of a wrong value; an empty `Cause` if none is found."""
     for find in (arisen, miscounted, replaced, unread, unused, left_over, way):
         if found := find(result):
             return found
@@ -210,7 +214,7 @@ def arisen(result: Result) -> Cause:
 
 
 def replaced(result: Result) -> Cause:
-    """Report a result that lacks the old value of the output it should have updated.
+    """Report that a kernel replaced an output's old values instead of updating them.
 
     Returns an empty `Cause` unless every wrong element lacks exactly its old value.
     """
@@ -395,7 +399,7 @@ def reads(trace: Trace, name: str, mine: Columns) -> Columns:
 
 
 def readers(trial: Trial, trace: Trace, name: str, mine: Columns) -> list[Note]:
-    """Return the learner's first lines that read the global array `name`.
+    """Return the first few of the learner's lines that read the global array `name`.
 
     If there are none, returns the lines that pass the array to a function.
     """
@@ -466,7 +470,7 @@ def old_nan(result: Result) -> int | None:
 
 
 def with_old_nan(result: Result, verdict: Verdict, row: int) -> Verdict:
-    """Return the verdict on the use of a NaN left in the output before the launch."""
+    """Return the verdict on the use of a NaN that the output held before the launch."""
     at, trace = result.at, result.done.trace
     place = trace.places[trace.site[row]]
     stored, *more = verdict.places or [(place, "")]
@@ -485,7 +489,10 @@ def with_old_nan(result: Result, verdict: Verdict, row: int) -> Verdict:
 
 
 def clue(result: Result) -> Clue:
-    """Find a property that all wrong elements share; an empty clue if there is none."""
+    """Return a clue to a wrong result, such as a property that all its errors share.
+
+    The clue is empty if no such property is found.
+    """
     if result.got.dtype.kind not in "fiu" or result.wanted.dtype.kind not in "fiu":
         return Clue()
     with np.errstate(all="ignore"):
@@ -505,7 +512,7 @@ def clue(result: Result) -> Clue:
 
 
 def moved(result: Result) -> str:
-    """Name the one index where the first wrong value belongs; '' if unclear."""
+    """Say at which index the first wrong value belongs, or return '' if unclear."""
     got, wanted = result.got, result.wanted.astype(result.got.dtype)
     if result.first.pattern is not Pattern.MOVED or result.first.belongs is not None:
         return ""
@@ -531,7 +538,7 @@ def factor(result: Result) -> float | None:
 
 
 def near_integer(ratio: float) -> bool:
-    """Return whether a ratio, or its inverse, is close to an integer of at least 2."""
+    """Return whether a ratio or its inverse is close to an integer n, with |n| ≥ 2."""
     if not ratio:
         return False
     large = max(abs(ratio), abs(1 / ratio))
@@ -545,7 +552,7 @@ def times(ratio: float) -> str:
 
 
 def by_name(ratio: float) -> str:
-    """Describe a ratio that hints at its cause; '' for any other."""
+    """Describe a ratio that hints at its cause; return '' for any other."""
     if not ratio:
         return "0"
     if np.isclose(ratio, -1):
@@ -560,7 +567,7 @@ def by_name(ratio: float) -> str:
 
 
 def own_element(result: Result) -> str:
-    """Report wrong elements that are each off by an input's element at their index."""
+    """Report if each wrong element is off by an input's element at the same index."""
     wrong, by = result.wrong, result.by[result.wrong]
     for name, x in like(result):
         mine = x[wrong].astype(by.dtype)
@@ -619,7 +626,7 @@ def offset(result: Result) -> str:
 
 
 def pieces_of(result: Result, by: Owners, level: str) -> list[Piece]:
-    """Return the wrong pieces; [] unless each is off by the same number throughout."""
+    """Return the wrong pieces; [] if any is not contiguous or not off by a constant."""
     inner = {"block": by.block * 0, "warp": by.warp, "thread": by.thread}[level]
     owner = by.block * (WARP * WARP + 1) + inner
     pieces = []
@@ -641,7 +648,7 @@ def pieces_of(result: Result, by: Owners, level: str) -> list[Piece]:
 
 
 def worded(result: Result, level: str, pieces: list[Piece]) -> str:
-    """Describe the first piece, its error, and the rule that all follow, if any."""
+    """Describe the first piece and its error, and any rule that all pieces follow."""
     one = pieces[0]
     trial = result.trial
     where = f"block {named(unravel(one.block, trial.grid))}"
@@ -662,8 +669,8 @@ def worded(result: Result, level: str, pieces: list[Piece]) -> str:
 def rule_of(result: Result, pieces: list[Piece], level: str) -> str:
     """Explain the errors of the pieces: ', which is `ends[0]`'; '' if unclear.
 
-    The errors are elements of an input with one element per block, or sums of an input
-    over the piece itself or over as many elements before it.
+    Recognises errors that are elements of an input with one element per block, or sums
+    of an input over the piece itself or over as many elements before it.
     """
     blocks = int(np.prod(result.trial.grid))
     for name, y in inputs(result.trial):
@@ -697,9 +704,9 @@ def equal(result: Result, pieces: list[Piece], wanted: list[float]) -> bool:
 
 
 def only_some(result: Result) -> Clue:
-    """Report that only the edge blocks are wrong, or only one block, or all but one.
+    """Report whether only the edge blocks are wrong, or only one block, or all but one.
 
-    Also reports the last two for warps and lanes. Otherwise the clue is empty.
+    The last two are also reported for warps and lanes. Otherwise the clue is empty.
     """
     by = result.owners
     if by is None or (by.block < 0).any() or len(result.wrong) in (0, result.got.size):

@@ -30,13 +30,13 @@ class KernelExercise(Exercise):
     """A kernel, called as `kernel(*inputs, *outputs)`.
 
     launch: `(*size)` → `(grid, block[, stream[, shared bytes]])`.
-    kernel: the given kernel, if the learner wrote the function that chooses its launch:
-        then `launch` is that function.
+    kernel: the kernel that the exercise supplies, if the learner writes the function
+        that chooses its launch. Then `launch` is that function.
     full: the size of the run on the GPU; None for no such run.
     out: inputs → the outputs' initial values. By default outputs are poisoned, and the
         kernel must write all of them.
     constants: other values of global names that the kernel and its launch use, as
-        dicts. The last size has to be right with each dict as well.
+        dicts. With each dict, the kernel must be right at the last size as well.
     larger: the size of the larger case, far above those listed; None to derive one,
         False for none.
     cluster: how many neighbouring blocks along x form a cluster, as for `weft.prepare`;
@@ -44,8 +44,8 @@ class KernelExercise(Exercise):
     without: atomic operations that the kernel may not use, such as "cuda.atomic.max",
         or "cuda.atomic.max float32" for arrays of that type alone.
     sized: `(*size)` → how a verdict names a size, by default 'size 16 × 1,024'.
-    describe: output → `(*index, got, wanted)` → what a verdict says of a wrong element,
-        where numbers alone say little. These outputs are compared first.
+    describe: output → `(*index, got, wanted)` → what a verdict says about a wrong
+        element, where numbers alone say little. These outputs are compared first.
     """
 
     needs: ClassVar[tuple[str, ...]] = ("spec", "inputs", "sizes", "launch")
@@ -108,7 +108,7 @@ class KernelExercise(Exercise):
         )
 
     def elsewhere(self, place: Place) -> str:
-        """Name the other function that contains a line; '' for a line of the kernel."""
+        """Return a phrase such as 'in `f`' for a line outside the kernel, or ''."""
         function = self.function()
         if function is None or not place.file:
             return ""
@@ -118,11 +118,11 @@ class KernelExercise(Exercise):
         return "" if place.function == code.co_name else f"in `{place.function}`"
 
     def noted(self, note: str, place: Place) -> str:
-        """Add to the note on a line its function, if that is not the kernel."""
+        """Return a line's note, with the line's function if that is not the kernel."""
         return ", ".join(filter(None, (note, self.elsewhere(place))))
 
     def fresh(self, case: KernelCase) -> tuple[Array, ...]:
-        """Return new outputs for a launch, poisoned unless the exercise sets values."""
+        """Return new outputs for a launch, poisoned unless the exercise fills them."""
         outputs = tuple(o.copy() for o in case.outputs)
         if self.out is None:
             for output in outputs:

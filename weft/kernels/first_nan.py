@@ -65,7 +65,8 @@ def first_nan(trial: Trial, trace: Trace, row: int) -> tuple[str, list[Note]]:
     """Find the line on which the NaN stored at `row` arises.
 
     Returns a sentence and a note on that line; "" and [] if the launch is too long, if
-    the NaN comes from an input, or if atomic operations have summed the value.
+    the NaN comes from an input or through too many threads, or if atomic operations
+    have summed the value.
     """
     if not 0 < len(trace) <= LONGEST:
         return "", []

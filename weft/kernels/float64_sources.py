@@ -48,7 +48,7 @@ def sources(function: FunctionType, computing: set[int]) -> Notes:
 
 
 def literals(function: FunctionType, parts: list[ast.AST]) -> Notes:
-    """Return the lines with a float literal, a float constant's name, or `float64`."""
+    """Return notes, by line, on float literals, float constants and `float64`."""
     scope = scope_of(function)
     local = {n for node, _ in statements(function) for n in targets(node)}
     found: Notes = {}
@@ -71,7 +71,10 @@ def literals(function: FunctionType, parts: list[ast.AST]) -> Notes:
 def quotients(
     function: FunctionType, parts: list[ast.AST], computing: set[int]
 ) -> Notes:
-    """Return the lines that divide an integer, or divide by an integer."""
+    """Return the lines on which an operand of `/` is an integer, each with a note.
+
+    computing: the lines to consider.
+    """
     local = {n for node, _ in statements(function) for n in targets(node)}
     lengths = {
         name
@@ -126,7 +129,7 @@ def chooses(node: ast.stmt) -> bool:
 
 
 def is_length(node: ast.expr) -> bool:
-    """Return whether an expression is an array's size, shape, or part of its shape."""
+    """Return whether a node is an array's size or shape, or part of its shape."""
     if isinstance(node, ast.Subscript):
         node = node.value
         return isinstance(node, ast.Attribute) and node.attr == "shape"
@@ -134,7 +137,7 @@ def is_length(node: ast.expr) -> bool:
 
 
 def whole_numbers(function: FunctionType, computing: set[int]) -> Notes:
-    """Return the lines that combine an integer with a float, or choose one of them."""
+    """Return the lines that combine an integer with a float, or choose between them."""
     found: Notes = {}
     for node in untyped(tree_of(function), indices=False):
         met: list[ast.expr] = []
@@ -161,7 +164,7 @@ def is_whole(node: ast.AST) -> bool:
 
 
 def is_number(node: ast.AST) -> bool:
-    """Return whether an expression is a number, or a name."""
+    """Return whether an expression is a constant or a (dotted) name, perhaps signed."""
     if isinstance(node, ast.UnaryOp):
         return is_number(node.operand)
     return isinstance(node, ast.Constant | ast.Name | ast.Attribute)
@@ -187,7 +190,7 @@ def untyped(tree: ast.AST, indices: bool = True) -> Iterator[ast.AST]:
 
 
 def reached(function: FunctionType, lines: set[int]) -> set[int]:
-    """Return the lines that values from `lines` flow to, from variable to variable."""
+    """Return `lines` and the lines that their values reach, variable by variable."""
     every = [node for node, _ in statements(function)]
     wide: set[str] = set()
     found = set(lines)
@@ -275,7 +278,7 @@ def with_doubles(tree: ast.AST) -> set[int]:
 
 
 def powers(tree: ast.AST) -> Notes:
-    """Return the lines that raise a float32 to an integer power that is no literal.
+    """Return the lines that raise a float32 to an integer power that is not a literal.
 
     The result is a float32, but Numba computes it in float64.
     """

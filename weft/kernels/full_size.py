@@ -1,7 +1,7 @@
 """Stage 2: the kernel on the GPU, at full size.
 
-A launch there can hang or break the CUDA context. Neither can be undone from here, so
-the verdict says what to do.
+A launch on a GPU can hang, or it can break the CUDA context. Neither can be undone from
+here, so the verdict says what to do.
 """
 
 from typing import Any
@@ -58,7 +58,7 @@ def launch(trial: Trial, given: list[Any]) -> None:
 
 
 def without_clusters(exercise: KernelExercise) -> str:
-    """Explain why a kernel cannot be launched in clusters here; '' if it can."""
+    """Say why a kernel's clusters cannot be launched here; return '' if they can."""
     if exercise.cluster == 1:
         return ""
     if device.find().capability < (9, 0):

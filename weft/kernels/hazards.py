@@ -47,9 +47,10 @@ class Hazard:
 def find(
     trace: Trace, *, unset_is_fine: bool = False, guesses_are_fine: bool = True
 ) -> Hazard | None:
-    """Return the first hazard in the trace of a kernel, or None.
+    """Return the hazard to report for the trace of a kernel, or None if it has none.
 
-    unset_is_fine: accept reads of memory that no thread has written, see `reruns`.
+    Kinds of hazard are looked for in a fixed order, and a secondary race comes last.
+    unset_is_fine: accept reads of memory that no thread has written (see `reruns`).
     guesses_are_fine: see `races`.
     """
     if is_clean(trace):
@@ -103,7 +104,7 @@ def certain(trace: Trace) -> Verdict | None:
 def too_early(trace: Trace) -> Verdict | None:
     """Return the verdict on a read of data that a copy has not delivered, or None.
 
-    A kernel that used such data may then have misused an mbarrier.
+    A fault at an mbarrier may be the consequence of such a read.
     """
     early = unfinished(trace)
     return None if early is None else _unfinished(trace, early)
@@ -130,7 +131,10 @@ def misled(trace: Trace) -> Verdict | None:
 
 
 def lines_of(places: list[Place], kernel: str) -> str:
-    """Format lines, those of the kernel first: 'line 3, 4 of `block_sum`'."""
+    """Format line numbers: the kernel's first, then others with their functions' names.
+
+    'line 3, 4 of `block_sum`' means line 3 of the kernel and line 4 of `block_sum`.
+    """
     own = sorted({p.line for p in places if p.function == kernel})
     others = sorted({(p.line, p.function) for p in places if p.function != kernel})
     return "line " + ", ".join(
@@ -270,7 +274,10 @@ def _unfenced(trace: Trace, race: Race) -> Verdict:
 
 
 def _element(trace: Trace, race: Race, access: Access, otherwise: str) -> str:
-    """Name an element as the learner writes it, or as `otherwise` of the array."""
+    """Name an element as the learner writes it or, if that is unknown, by `otherwise`.
+
+    otherwise: how to name it, such as "this element", before "of" and the array's name.
+    """
     known = trace.element(access.row)
     return f"`{known}`" if known else f"{otherwise} of `{race.array}`"
 
@@ -306,7 +313,10 @@ def _missed(trace: Trace, race: Race) -> tuple[Place, frozenset[int]] | None:
 
 
 def _passed_between(trace: Trace, race: Race) -> Place | None:
-    """Return a barrier between a race's lines that both threads passed, in a loop."""
+    """Return a barrier, in a loop, on a line between those of a race, or None.
+
+    Both threads have passed it, and then raced in different iterations of the loop.
+    """
     places = race.first.place, race.second.place
     low, high = sorted(p.line for p in places)
     epochs = {int(trace.epoch[a.row]) for a in (race.first, race.second)}
@@ -322,7 +332,7 @@ def _passed_between(trace: Trace, race: Race) -> Place | None:
 def _next_turn(
     trace: Trace, one: Access, two: Access, barrier: Place, told: Row
 ) -> str:
-    """Ask about a barrier that two threads pass, in different iterations of a loop."""
+    """Ask about a barrier between the lines of two accesses in different iterations."""
     late, early = told["one"], told["two"]
     if one.place.line >= barrier.line:
         late, early = early, late
@@ -341,8 +351,8 @@ def _next_turn(
 def _same_elements(trace: Trace, one: Access, two: Access) -> int:
     """Count the elements to which both threads store on the lines of their accesses.
 
-    Returns 0 if they do not store to the same elements. If they do, each thread does
-    the other's work.
+    Returns 0 unless both store to exactly the same elements, so that each does the
+    other's work.
     """
     found = []
     for access in (one, two):
@@ -363,7 +373,7 @@ def _question(trace: Trace, race: Race) -> str:
 
 
 def _has_been_read(trace: Trace, write: Access, read: Access) -> bool:
-    """Return whether the writer has passed the line on which the other has yet to read.
+    """Return whether the writer has passed the line where the reader has yet to read.
 
     Also requires that there was something to read: otherwise the read is early rather
     than the write late.
@@ -378,7 +388,7 @@ def _has_been_read(trace: Trace, write: Access, read: Access) -> bool:
     rows = np.arange(len(trace))
 
     def done(access: Access, until: int) -> int:
-        """Count a thread's reads on the line since its last barrier, before `until`."""
+        """Count a thread's reads on the line since its last barrier, up to `until`."""
         mine = (trace.thread == access.thread) & (trace.block == access.block)
         mine &= trace.epoch == trace.epoch[access.row]
         return int((mine & reads & (rows < until)).sum())

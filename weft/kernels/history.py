@@ -74,7 +74,7 @@ def of_element(
 
 
 def up_to(trial: Trial, backwards: bool, trace: Trace, verdict: Verdict) -> list[Step]:
-    """Return a thread's steps up to an invalid index, and others' steps on its line."""
+    """Return a thread's steps up to an invalid index, and others' on that line."""
     thread, block = verdict.thread, verdict.block
     if not verdict.places or thread is None or block is None:
         return []
@@ -208,7 +208,7 @@ class Telling:
         self.run = run_again(trial, backwards, wanted)
 
     def previous(self, row: int) -> int | None:
-        """Return the row of the last access to the element before `row`, or None."""
+        """Return the row of the element's last access before `row`, or None."""
         at = int(np.searchsorted(np.array(self.mine, np.int64), row))
         return self.mine[at - 1] if at else None
 
@@ -302,7 +302,10 @@ class Telling:
         return shown(np.asarray(found).reshape(-1)[at].item())
 
     def value(self, row: int) -> str:
-        """Return the value that access `row` read or left behind; '' if unrecorded."""
+        """Describe the value that access `row` read or left behind.
+
+        Returns '' if the value was not recorded.
+        """
         if self.run is None:
             return ""
         trace = self.trace
@@ -318,9 +321,10 @@ class Telling:
 def run_again(
     trial: Trial, backwards: bool, wanted: dict[int, int]
 ) -> ValuedRun | None:
-    """Run a trial again, and record what each address in `wanted` holds at its row.
+    """Run a trial again, and record the values held in memory at some rows.
 
-    Returns None if the launch is refused.
+    wanted: for each row of the trace, the address whose value to record. Returns None
+    if the launch is refused.
     """
     inputs = trial.case.inputs
     return values(

@@ -2,8 +2,9 @@
 
 Small sizes hide a guard `i < 1024`, or a loop of at most eight iterations. So the
 kernel also runs on sizes far above those listed: one axis at a time, with the others as
-small as possible. There, nothing is traced, and only the outputs are compared. If they
-are wrong, the trial runs again under a trace, as the listed sizes do, to find out why.
+small as possible. In these runs, nothing is traced, and only the outputs are compared.
+If the outputs are wrong, the trial runs again with a trace, as the listed sizes do, to
+find out why.
 """
 
 import math
@@ -34,9 +35,9 @@ WEIGHTS = {"threads": 20, "turns": 6, "iterations": 2}
 
 
 def run(exercise: KernelExercise, spent: Mapping[str, int]) -> list[str]:
-    """Run the larger cases. Returns a fact; raises `Failed` if one of them fails.
+    """Run the larger cases. Returns facts; raises `Failed` if one of the cases fails.
 
-    spent: the work that the listed sizes took, see `weft.effort`.
+    spent: the work that the listed sizes took; see `weft.effort`.
     """
     listed = sum(math.prod(as_tuple(size)) for size in exercise.sizes if is_whole(size))
     each = work(spent) / max(listed, 1)
@@ -60,7 +61,7 @@ def run(exercise: KernelExercise, spent: Mapping[str, int]) -> list[str]:
 
 
 def another_parity(exercise: KernelExercise) -> None:
-    """Run an unlisted size that is even, because the other unlisted size is odd.
+    """Run the kernel at an unlisted even size: the other unlisted size may be odd.
 
     Raises `Failed` if the kernel is wrong there.
     """
@@ -101,7 +102,7 @@ def work(effort: Mapping[str, int]) -> int:
 def holds(trial: Trial, most: float = MOST_WORK) -> bool:
     """Return whether the outputs of a trial are right.
 
-    Raises `TooMuch` if that takes more work than `most`.
+    Raises `TooMuch` if running it takes more work than `most`.
     """
     outputs = trial.fresh()
     count = len(trial.case.inputs)
@@ -128,10 +129,10 @@ def holds(trial: Trial, most: float = MOST_WORK) -> bool:
 def trials(
     exercise: KernelExercise, choices: Sequence[Size], most: float
 ) -> Iterator[Trial]:
-    """Yield the launches of the sizes in `choices` that the exercise can make.
+    """Yield a launch for each size in `choices` at which the exercise can be launched.
 
-    most: a limit on the elements of a size, given the work per element in the listed
-    sizes.
+    most: how many elements a size may have, judging by the work per element in the
+    listed sizes.
     """
     number = exercise.number
     for size in choices:
@@ -142,7 +143,7 @@ def trials(
 
 
 def made(exercise: KernelExercise, size: Size, number: int) -> Trial | None:
-    """Return the launch of a size; None if it is impossible or takes too long."""
+    """Return the launch at a size; None if it is impossible or would take too long."""
     try:
         if not exercise.checks_launch and threads(exercise, size) > MOST_THREADS:
             return None  # before its data is made
@@ -160,7 +161,7 @@ def threads(exercise: KernelExercise, size: Size) -> int:
 
 
 def sizes(exercise: KernelExercise) -> list[list[Size]]:
-    """Return sizes to try for each axis that can grow, the largest first."""
+    """Return, for each group of axes that grow together, the sizes to try in turn."""
     wanted = exercise.larger
     if wanted is None:
         wanted = exercise.of_lesson()[1]
@@ -215,7 +216,7 @@ def groups(rows: Sequence[Size]) -> list[tuple[int, ...]]:
 def grown(rows: Sequence[Size], group: tuple[int, ...], target: int) -> Size:
     """Return the smallest listed size, with the axes in `group` made larger.
 
-    Their product becomes about `target`.
+    The product of the lengths of these axes becomes about `target`.
     """
     least = min((row for row in rows if all(row)), key=math.prod, default=rows[0])
     columns = list(zip(*rows, strict=True))
@@ -231,7 +232,7 @@ def fitting(column: Sequence[int], target: int) -> int:
 
     The number is a power of two if those of `column` are powers of two and differ, or
     else a multiple of their greatest common divisor. If that divisor is 1, the number
-    is even, but not a multiple of four: the other unlisted size is odd.
+    is even, but not a multiple of four. (`unseen_size` prefers an odd number.)
     """
     target = max(target, 2 * max(column))
     given = [part for part in column if part]

@@ -3,7 +3,7 @@
 A host function, a PyTorch operator or a training step launches the learner's kernels.
 While that code is watched, every launch in this process runs in the simulator under a
 trace, even on a machine with a GPU, and is checked for the same hazards as a kernel
-alone.
+that is checked by itself.
 """
 
 import contextlib
@@ -36,7 +36,7 @@ _OURS = str(Path(__file__).parents[1])
 
 
 class Launches:
-    """The launches of one check: how many there were, and the first hazard found."""
+    """The launches of one check: how many there were, and the hazard to report."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -79,7 +79,7 @@ class Launches:
         self.hazard = Hazard(verdict, found.secondary)
 
     def refuse_certain(self) -> None:
-        """Raise `Failed` for a hazard that a wrong result would not explain better."""
+        """Raise `Failed` for a hazard that explains more than a wrong result would."""
         if self.hazard is not None and not self.hazard.secondary:
             raise Failed(self.hazard.verdict)
 
@@ -161,7 +161,10 @@ def traced_launch(kernel: Any, config: Any, args: tuple[Any, ...]) -> Trace:
 
 
 def on_host(arg: Any, back: list[Callable[[], Any]]) -> Any:
-    """Return `arg` in host memory; append to `back` a function that copies it back."""
+    """Return `arg` in host memory, copied there if necessary.
+
+    For each copy, appends to `back` a function that copies it back.
+    """
     if isinstance(arg, tuple):
         return tuple(on_host(part, back) for part in arg)
     arg = without_hint(arg)
@@ -179,10 +182,11 @@ def on_host(arg: Any, back: list[Callable[[], Any]]) -> Any:
 
 
 def _tensor(arg: Any, back: list[Callable[[], Any]]) -> Any:
-    """Return a tensor in host memory, or as it is if it requires a gradient.
+    """Return a copy on the host of a tensor on the GPU, or any other tensor itself.
 
-    Launches refuse such tensors. Raises `Fault` if a kernel on a GPU would get a host
-    address.
+    A tensor that requires a gradient is not copied, because launches refuse it. back:
+    gets a function that copies changes back. Raises `Fault` if a kernel on a GPU would
+    get a host address.
     """
     if not arg.is_cuda and not simulating():
         raise Fault(
@@ -224,7 +228,7 @@ def intercepted(handler: Handler) -> Iterator[None]:
 
 
 def _launching(handler: Handler) -> tuple[Any, str, Callable[..., None]]:
-    """Return the class that launches kernels, its method's name, and a replacement."""
+    """Return the class and name of the method that launches, and its replacement."""
     if simulating():
 
         def simulated(launcher: Any, *args: Any) -> None:

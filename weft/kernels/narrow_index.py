@@ -2,9 +2,9 @@
 
 `int16(cuda.grid(1))` is right only up to 32,767, and `float32` holds every integer only
 up to 16,777,216. No size that the simulator could run goes that far, so this module
-looks at the source. It reports a thread's index in the whole grid that is converted to
-such a type and then, without a remainder or a bound, indexes a one-dimensional
-argument.
+looks at the source. It reports where a thread's index in the whole grid is converted to
+such a type, if the result then indexes a one-dimensional argument without a remainder
+or a bound.
 """
 
 import ast
@@ -46,7 +46,11 @@ class Narrow:
 
 
 def run(exercise: KernelExercise) -> None:
-    """Raise `Failed` if the kernel's index has a type too narrow for large data."""
+    """Raise `Failed` if the kernel's index has a type too narrow for large data.
+
+    A full size that the type just holds, such as 1 << 24 for float32, counts as large:
+    the kernel is right for that size, but wrong for one a few elements larger.
+    """
     function = source_function(exercise.kernel)
     if function is None or exercise.checks_launch:
         return
@@ -73,7 +77,7 @@ def flat_parameters(exercise: KernelExercise) -> set[str]:
 def too_narrow(
     exercise: KernelExercise, function: FunctionType, narrow: Narrow, line: int
 ) -> Verdict:
-    """Return the verdict on a conversion, and on the line that indexes with it."""
+    """Return the verdict on a conversion and the line that indexes with its result."""
     most = narrow.limit - 1
     article = "an" if narrow.kind.kind == "i" else "a"
     if narrow.kind.kind == "f":
@@ -120,7 +124,7 @@ class Reader:
                     yield narrow, index.lineno
 
     def read(self, tree: ast.AST) -> None:
-        """Record which names get a wide or narrow index from assignments and loops."""
+        """Record the names that assignments and loops set to a wide or narrow index."""
         for node in nodes_of(tree):
             match node:
                 case ast.Assign(targets=[ast.Name(name)], value=value):
@@ -170,7 +174,7 @@ class Reader:
         return None
 
     def converts(self, func: ast.expr) -> bool:
-        """Return whether a call of `func` converts its argument to another type."""
+        """Return whether calling `func` converts its argument to another type."""
         return named(func) in WHOLE or self.kind(func) is not None
 
     def kind(self, func: ast.expr) -> np.dtype[Any] | None:

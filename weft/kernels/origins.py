@@ -14,10 +14,10 @@ from weft.wording import joined, several
 
 
 def written_by(trace: Trace, row: int, name: str, ends: Sequence[int]) -> str:
-    """Describe how many threads of a block stored to an array, or to how many elements.
+    """Describe how many threads of a block stored to an array.
 
-    row: an access to the array. ends: the lines on which threads may have ended
-    earlier.
+    If all did, say to how many elements they stored. row: an access to the array.
+    ends: the lines on which threads may have ended earlier.
     """
     here = trace.block == trace.block[row]
     mine = here & (trace.array == trace.array[row])
@@ -113,9 +113,9 @@ def element_at(trace: Trace, row: int, at: int) -> str:
 class Lost:
     """Loads whose values go to shared memory, and which of the values are read there.
 
-    loads: the rows of loads that the same thread's next access stores to shared memory.
-    stores: the rows of those stores, in the same order. used: for each element stored,
-    row by row, whether it has been read there.
+    loads: the rows of loads whose values the same thread's next access stores to shared
+    memory. stores: the rows of those stores, in the same order. used: for each element
+    stored, row by row, whether it has been read there.
     """
 
     loads: Columns
@@ -149,7 +149,7 @@ class Lost:
 
 
 def never_fetched(trace: Trace) -> Lost:
-    """Find loads whose values go to shared memory, and which of them are read there."""
+    """Find loads whose values go to shared memory, and which values are read there."""
     thread = trace.block * (int(trace.thread.max(initial=0)) + 1) + trace.thread
     order, new = columns.order(thread)
     first, then = order[:-1], order[1:]

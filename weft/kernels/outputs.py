@@ -104,7 +104,7 @@ def left_out(name: str, marks: Array) -> str:
 
 
 def nothing_written(trial: Trial, name: str) -> Verdict:
-    """Return the verdict on an output without stores, with a likely cause."""
+    """Return the verdict on an output that nothing stores to, with a likely cause."""
     kernel = trial.exercise.kernel
     notes: Sequence[Note] = line_with(kernel, rf"{name}\s*=[^=]")
     if notes:

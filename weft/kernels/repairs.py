@@ -257,7 +257,7 @@ def growing(at: int, found: Nodes) -> None:
 
 
 def replace(at: int, new: ast.AST, found: Nodes) -> None:
-    """Replace the statement `found[at]` by `new`."""
+    """Replace the statement `found[at]` with `new`."""
     old = found[at]
     for node in found:
         for field in ("body", "orelse"):
@@ -289,7 +289,7 @@ def is_array(node: ast.Call) -> bool:
 
 
 def numbered(nodes: Nodes, number: dict[int, int]) -> Iterator[Change]:
-    """Yield replacements of a number in an index by a loop's variable."""
+    """Yield changes that replace a number in an index with a loop's variable."""
     for loop in nodes:
         if not isinstance(loop, ast.For) or not isinstance(loop.target, ast.Name):
             continue
@@ -308,7 +308,7 @@ def numbered(nodes: Nodes, number: dict[int, int]) -> Iterator[Change]:
 
 
 def indexed(at: int, which: int, name: str, found: Nodes) -> None:
-    """Replace part `which` of an index by the name `name`."""
+    """Replace part `which` of an index with the name `name`."""
     index: Any = found[at]
     index.elts[which] = ast.Name(name, ast.Load())
 
@@ -326,7 +326,7 @@ def removals(nodes: Nodes, number: dict[int, int]) -> Iterator[Change]:
 
 
 def starts(nodes: Nodes, number: dict[int, int]) -> Iterator[Change]:
-    """Yield changes to a maximum's start value, or to the value of missing elements."""
+    """Yield changes to a maximum's start value or to the value for missing elements."""
     for one in nodes:
         if isinstance(one, ast.Assign) and isinstance(one.targets[0], ast.Name):
             field, value = "value", one.value
@@ -385,7 +385,7 @@ def become(at: int, new: ast.expr, found: Nodes) -> None:
 
 
 def conditions(nodes: Nodes, number: dict[int, int]) -> Iterator[Change]:
-    """Yield changes to comparisons, and exchanges of `and` and `or`."""
+    """Yield changes that replace a comparison operator, or swap `and` and `or`."""
     for one in nodes:
         at = number[id(one)]
         if isinstance(one, ast.Compare):
@@ -414,7 +414,7 @@ def axes(nodes: Nodes, number: dict[int, int]) -> Iterator[Change]:
 
 
 def sides(nodes: Nodes, number: dict[int, int]) -> Iterator[Change]:
-    """Yield changes to the axis of a shape."""
+    """Yield changes that turn `x.shape[0]` into `x.shape[1]`, or the reverse."""
     for one in nodes:
         at = number[id(one)]
         if (
@@ -433,7 +433,7 @@ def sides(nodes: Nodes, number: dict[int, int]) -> Iterator[Change]:
 
 
 def exchanges(nodes: Nodes, number: dict[int, int]) -> Iterator[Change]:
-    """Yield swaps, in a statement, of two names that are assigned together."""
+    """Yield changes that swap two paired names in a statement; see `partners`."""
     pairs = partners(nodes)
     for one in nodes:
         if not isinstance(one, ast.Assign | ast.AugAssign | ast.Expr | ast.If):
@@ -458,7 +458,10 @@ def exchanges(nodes: Nodes, number: dict[int, int]) -> Iterator[Change]:
 
 
 def partners(nodes: Nodes) -> list[tuple[str, str]]:
-    """Return the pairs of names assigned together (`tx, ty = …`), and known pairs."""
+    """Return the pairs of names assigned together (`tx, ty = …`), and known pairs.
+
+    A known pair, such as `row` and `col`, counts if both of its names are assigned.
+    """
     found = []
     for one in nodes:
         if isinstance(one, ast.Tuple) and isinstance(one.ctx, ast.Store):
@@ -494,7 +497,7 @@ def turn(at: int, found: Nodes) -> None:
 
 
 def bounds(nodes: Nodes, number: dict[int, int]) -> Iterator[Change]:
-    """Yield changes of a loop's end by one."""
+    """Yield changes that move the end of a loop's `range` by one."""
     for one in nodes:
         if not (isinstance(one, ast.Call) and isinstance(one.func, ast.Name)):
             continue

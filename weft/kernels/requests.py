@@ -48,7 +48,7 @@ class Request:
 
 
 def worst(trace: Trace, line: Line) -> Request:
-    """Return the most expensive request of a line; of several, the first."""
+    """Return a line's most expensive request, the first if several cost the same."""
     rows = rows_of(trace, line)
     found = grouped(trace, rows, np.zeros_like(rows))
     cost = passes(trace, found.rows, found.request) if line.shared else None
@@ -207,7 +207,7 @@ def again(last: Trace, line: Line, near: set[Place]) -> bool:
 
 
 def _astride(line: Line) -> int:
-    """Return how many sectors 16-byte accesses on a line may move beyond the ideal.
+    """Return how many sectors beyond the ideal a line's 16-byte accesses may move.
 
     Each request may begin and end in the middle of a sector.
     """
@@ -262,7 +262,10 @@ def bank_conflicts(exercise: KernelExercise, last: Trace, line: Line) -> Verdict
 
 
 def meeting(last: Trace, request: Request) -> str:
-    """Name two lanes that conflict in a bank, and ask why."""
+    """Return a hint that names two lanes with a bank conflict and asks for its cause.
+
+    If no such lanes are found, it asks which lanes need the same bank.
+    """
     met = clash(last, request)
     if met is None:
         return "Which lanes ask for the same bank on this line?"
@@ -284,7 +287,7 @@ def meeting(last: Trace, request: Request) -> str:
 
 
 def find_costly_lines(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
-    """Add the lines that cost too much to the verdict on a wrong value."""
+    """Add to a wrong value's verdict the lines that cost too much."""
     done, clue = facts.done, facts.clue
     if done is None or clue is None or trial.exercise.checks_launch:
         return verdict

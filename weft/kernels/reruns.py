@@ -69,7 +69,7 @@ def harmless(trial: Trial, done: Done, hazard: Hazard, backwards: bool) -> bool:
 def again(trial: Trial, content: int, cells: Cells, backwards: bool) -> Done | None:
     """Repeat a launch with new memory filled; return None if it then fails.
 
-    content: the number in the first element, see `fill_with`. cells: receives the
+    content: the number in the first element (see `fill_with`). cells: receives the
     shared arrays.
     """
 
@@ -138,7 +138,7 @@ def note(trace: Trace) -> str:
 
 
 def misused(trial: Trial, done: Done, backwards: bool) -> Verdict | None:
-    """Return the verdict on a racing read that is valid only as a guess, or None."""
+    """Return the verdict on a racing read used as more than a guess, or None."""
     places = guessed(done.trace)
     if not places:
         return None

@@ -93,7 +93,10 @@ def arguments(node: ast.AST) -> list[ast.arg]:
 
 
 def show_returns(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
-    """Add the `return` lines of a function in the same cell that gave a wrong value."""
+    """Add the `return` lines of the function from which a wrong value came.
+
+    The function is one that the kernel calls and that is defined in the same cell.
+    """
     kernel = trial.exercise.function()
     if verdict.kind != "wrong-value" or kernel is None or not verdict.places:
         return verdict

@@ -1,4 +1,4 @@
-"""Checks of kernels: the objects that they take, and their stages."""
+"""Checks of kernels: which objects are checked, and in which stages."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any

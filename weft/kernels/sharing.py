@@ -96,7 +96,7 @@ def unguarded_loads(exercise: KernelExercise, last: Trace, _: list[Line]) -> str
 
 
 def _uneven(last: Trace, here: Flags, block: Columns, thread: Columns) -> bool:
-    """Return whether some threads load less often than others, in blocks that load."""
+    """Return whether, in blocks that load, some threads load less often than others."""
     width = int(np.prod(last.block_size))
     blocks, number = np.unique(block[here], return_inverse=True)
     times = np.bincount(number * width + thread[here], minlength=blocks.size * width)

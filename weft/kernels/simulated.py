@@ -71,7 +71,10 @@ ADVISERS: tuple[Adviser, ...] = (  # in the order in which they see a failed tri
 
 
 def run(exercise: KernelExercise) -> tuple[list[str], Trace]:
-    """Run each size. Returns facts and the last trace; raises `Failed` if one fails."""
+    """Run the kernel at each size; return facts, and the trace of the last size.
+
+    Raises `Failed` if a run fails.
+    """
     elements, right = 0, ""
     for size in exercise.sizes:
         trial = configure(exercise, exercise.case(size))
@@ -118,8 +121,8 @@ def look_at(trial: Trial, done: Done, backwards: bool) -> Done:
     """Return a trial's results; raise `Failed` for the first thing that is wrong.
 
     The order is: a hazard, wrong outputs, blocks without work, a race that a wrong
-    output would have explained better, and a read that is valid only as a guess but
-    used for more.
+    output would have explained better, and a racing read whose value may serve only as
+    a guess but is used for more.
     """
     hazard = hazards.find(done.trace)
     if hazard is not None and reruns.harmless(trial, done, hazard, backwards):
@@ -141,8 +144,8 @@ def watched(trial: Trial, backwards: bool, traces: list[Trace]) -> Done:
     """Run one trial, and end it at the first certain race.
 
     traces: receives the trace of a launch that does not complete, as far as it ran.
-    Raises `Failed` for such a race, for a launch far too large, and for a fault in the
-    simulator or the early read that led to it.
+    Raises `Failed` for such a race, for a launch that is far too large, and for a fault
+    that the simulator finds or, if a read that was too early led to it, for that read.
     """
     if trial.exercise.checks_launch:
         excessive(trial)
@@ -156,7 +159,7 @@ def watched(trial: Trial, backwards: bool, traces: list[Trace]) -> Done:
     waits = ""
 
     def failed(trace: Trace, fault: Fault) -> None:
-        """Report the read that was too early rather than its consequence."""
+        """Report a read that was too early, if any, rather than its consequence."""
         nonlocal waits
         traces.append(trace)
         waits = advice.awaited(trace, fault)
@@ -189,19 +192,19 @@ def refused(trial: Trial, fault: Fault) -> Verdict:
 
 
 def waits_for_the_answer(exercise: KernelExercise, fault: Fault) -> bool:
-    """Return whether the exercise's code loops for ever due to an unchanged starter."""
+    """Return whether supplied code loops for ever because a starter is unchanged."""
     given = bool(fault.places) and fault.places[0].function != exercise.name
     stub = has_stub(exercise.written_by_learner)
     return fault.kind == "endless-loop" and given and stub
 
 
 def run_unseen(exercise: KernelExercise) -> int:
-    """Run a size that the exercise does not list; return how many results it has.
+    """Run the kernel at a size that the exercise does not list; count its results.
 
     The last block runs first, because a GPU guarantees no order. If that fails, block 0
-    runs first: a failure that also occurs there is easier to explain. Returns 0 if the
-    exercise has no unlisted size, or if its data or launch cannot be made. Raises
-    `Failed` if the run fails.
+    runs first: a failure that also occurs in that order is easier to explain. Returns 0
+    if the exercise has no unlisted size, or if its data or launch cannot be made.
+    Raises `Failed` if the run fails.
     """
     trial = unseen_trial(exercise)
     if trial is None:
@@ -216,7 +219,10 @@ def run_unseen(exercise: KernelExercise) -> int:
 
 
 def unseen_trial(exercise: KernelExercise) -> Trial | None:
-    """Return the launch of the unlisted case, or None if there is none."""
+    """Return the launch of the unlisted case, or None if there is no such case.
+
+    Also returns None if the exercise's own launch does not accept the size.
+    """
     case = exercise.unseen_case(exercise.number)
     if case is None:
         return None
@@ -235,9 +241,10 @@ def in_other_order(verdict: Verdict) -> Verdict:
 
 
 def run_apart(exercise: KernelExercise) -> None:
-    """Run a kernel that calls `activemask` once more, with lanes that diverge.
+    """Run the kernel once more, with lanes that diverge, if it calls `activemask`.
 
-    A result that depends on the mask is then wrong. Raises `Failed` if one is.
+    A result that depends on the mask comes out wrong in such a run. Raises `Failed` for
+    a wrong result.
     """
     if "activemask" not in global_names(exercise.kernel):
         return

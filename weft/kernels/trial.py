@@ -131,7 +131,10 @@ def traced(
 
 
 def is_right(trial: Trial, outputs: Sequence[Array], launch: Launch) -> bool:
-    """Return whether a launch wrote all of its outputs, with the right values."""
+    """Return whether the outputs of a launch are right.
+
+    Unless the exercise has an `out`, every element must also have been written.
+    """
     whole = trial.exercise.out is not None or all(
         marks.all() for marks in launch.written.values()
     )
@@ -141,7 +144,7 @@ def is_right(trial: Trial, outputs: Sequence[Array], launch: Launch) -> bool:
 
 
 def from_fault(name: str, fault: Fault, when: str) -> Verdict:
-    """Return the verdict on a fault in the simulator."""
+    """Return the verdict on a fault that the simulator found in a launch."""
     return Verdict(
         name,
         fault.kind,
@@ -156,7 +159,10 @@ def from_fault(name: str, fault: Fault, when: str) -> Verdict:
 
 
 def silent(helpers: dict[str, Any], places: tuple[Note, ...]) -> str:
-    """Name a device function that is called at one of `places` and returns nothing."""
+    """Say which device function called at one of `places` returns nothing.
+
+    Returns '' if there is none.
+    """
     for name, helper in helpers.items():
         called = any(re.search(rf"\b{name}\(", place.text) for place, _ in places)
         if called and not re.search(r"^\s*return\s+\S", source(helper), re.MULTILINE):
@@ -228,7 +234,7 @@ def chosen(exercise: KernelExercise, case: KernelCase) -> Any:
 
 
 def too_large(grid: tuple[int, ...], block: tuple[int, ...], elements: int) -> str:
-    """Describe a launch with too many threads to simulate; "" for any other."""
+    """Describe a launch that has too many threads to simulate; return "" for others."""
     threads = int(np.prod(grid)) * int(np.prod(block))
     if threads <= 16 * max(elements, 4096):
         return ""
@@ -275,8 +281,8 @@ def of_trial(trial: Trial, verdict: Verdict) -> Verdict:
 def of_the_launch(trial: Trial, verdict: Verdict) -> Verdict:
     """Return the verdict on a race, or on the launch if the learner wrote the launch.
 
-    A given kernel has a race only because two threads do the same work. The verdict on
-    a learner's own kernel is on the race itself.
+    A kernel that the exercise supplies has a race only if two threads do the same work.
+    If the learner wrote the kernel, the verdict is on the race itself.
     """
     exercise = trial.exercise
     if not exercise.checks_launch:

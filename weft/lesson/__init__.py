@@ -108,7 +108,10 @@ def _header(lesson: Lesson) -> Header:
 
 
 def _lacks(lesson: Lesson) -> Iterator[str]:
-    """Yield a sentence for each thing that this machine's GPU lacks for the lab."""
+    """Yield a sentence for each thing missing here that the lab needs on a GPU.
+
+    Yields nothing on a machine without a usable GPU.
+    """
     gpu = device.find()
     if not gpu.usable:
         return
@@ -140,10 +143,10 @@ def _show(header: Header) -> None:
 
 
 def passed(exercise: str) -> Onward | None:
-    """Record a pass of the current lab's exercise; return what comes next.
+    """Record a pass of an exercise of the current lab, and return what comes next.
 
-    Returns None if the pass does not count: outside a lab, in a solution, or for an
-    exercise of another lab.
+    Returns None if the pass does not count here (see `board.counts`), or if the lab has
+    no such exercise.
     """
     if _current is None or not board.counts(_current):
         return None
@@ -163,7 +166,7 @@ def execution(exercise: str) -> Execution | None:
 
 
 def current() -> str | None:
-    """Return the name given to `lab`, or None before it was called."""
+    """Return the name given to `lab`, or None if it has not been called yet."""
     return _current
 
 
@@ -276,7 +279,7 @@ def _name(thing: object) -> str:
 
 
 def _find(name: str) -> tuple[Lesson, Exercise]:
-    """Find an exercise by name, in the current lab, or in all labs if there is none.
+    """Find an exercise by name in the current lab, or in all labs if no lab is current.
 
     Raises LearnerError unless exactly one exercise is found.
     """
@@ -359,7 +362,7 @@ def _of_this_lab(exercise: str) -> Exercise | None:
 
 
 def quiz(lab: str | None = None) -> Quiz:
-    """Return the quiz of a lab, by default of the current one.
+    """Return a lab's quiz, by default the current lab's.
 
     Raises LearnerError if no lab is named.
     """
@@ -373,7 +376,7 @@ def quiz(lab: str | None = None) -> Quiz:
 
 
 def quiz_html(lab: str) -> str:
-    """Return the quiz of a lab as HTML, as a notebook shows it; for the book."""
+    """Return a lab's quiz for the book, as the HTML that a notebook shows."""
     return questions.html(syllabus.load(lab))
 
 

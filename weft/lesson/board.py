@@ -31,7 +31,7 @@ def path() -> Path:
 def passed() -> dict[str, dict[str, str]]:
     """Return the exercises passed: lab → exercise → when. Never raises.
 
-    If a lab has a new number now, its passes count for the lab of the same topic.
+    Passes recorded under a lab's old number count for the lab of the same topic.
     Prints a line if the file was unreadable and had to be started anew.
     """
     contents, message = store.read(path())
@@ -65,7 +65,7 @@ def counts(lab: str | None) -> bool:
 
 
 def record(lab: str | None, exercise: str) -> None:
-    """Record that an exercise was passed, if that `counts`. Never raises."""
+    """Record that an exercise was passed, if a pass `counts` here. Never raises."""
     if not counts(lab):
         return
     message = store.update(
@@ -76,7 +76,7 @@ def record(lab: str | None, exercise: str) -> None:
 
 
 def opened(lab: str) -> None:
-    """Record that work on a lab begins, if that `counts`. Never raises."""
+    """Record that work on a lab begins, if `counts(lab)`. Never raises."""
     if counts(lab):
         store.update(store.place(OPENED), lambda times: _of(times, lab).update(_now()))
 
@@ -96,8 +96,8 @@ def _now() -> dict[str, bool]:
 def spent(lab: str) -> timedelta:
     """Return how long a learner worked on a lab, without the pauses.
 
-    Sums the gaps between events, which are each time the lab was opened and each first
-    pass of an exercise. A gap longer than PAUSE does not count.
+    Sums the gaps between events: every opening of the lab, and the first pass of each
+    exercise. A gap longer than PAUSE does not count.
     """
     contents, _ = store.read(store.place(OPENED))
     times = [*_of(contents, lab), *passed().get(lab, {}).values()]

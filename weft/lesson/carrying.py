@@ -32,11 +32,11 @@ def save(file: str | Path = NAME) -> str:
 
 
 def load(file: str | Path = NAME) -> str:
-    """Add a file that `save` wrote to the progress here; return a line about it.
+    """Merge the progress in a file made by `save` with the progress here.
 
-    Nothing is lost: an exercise passed in either place counts as passed, at the earlier
-    of the two times. Raises LearnerError for a file that `save` did not write, and then
-    changes nothing.
+    Returns a line that says what the file brought. Nothing is lost: an exercise passed
+    in either place counts as passed, at the earlier of the two times. Raises
+    LearnerError for a file that `save` did not write, and then changes nothing.
     """
     path = Path(file).expanduser()
     try:
@@ -59,7 +59,10 @@ def load(file: str | Path = NAME) -> str:
 
 
 def _brought(path: Path, text: str) -> dict[str, dict[str, Any]]:
-    """Return the parts of a saved file. Raises LearnerError for any other file."""
+    """Return the parts of a file that `save` wrote, from its text.
+
+    Raises LearnerError for any other file.
+    """
     other = LearnerError(
         f"{path} was not written by weft.save_progress(), or is damaged. Nothing has "
         "changed here. Save it again where the progress is, and copy the whole file."
@@ -82,7 +85,8 @@ def _brought(path: Path, text: str) -> dict[str, dict[str, Any]]:
 def _merge(brought: dict[str, Any], here: dict[str, Any]) -> None:
     """Merge `brought` into `here`, keeping the earlier of two passes or predictions.
 
-    Progress is lab → exercise → when; predictions are row → a prediction, and when.
+    Progress maps lab → exercise → time. Predictions map row → a prediction, with its
+    time as "when".
     """
     for key, entry in brought.items():
         mine = here.get(key)

@@ -79,7 +79,7 @@ def digest(source: str) -> int:
 
 
 def note(result: Any) -> None:
-    """Record which names a cell has assigned, after it has run without an error."""
+    """Record which names a cell has assigned, if it has run without an error."""
     number = getattr(result, "execution_count", None)
     source = getattr(result.info, "raw_cell", None) or ""
     if number is None or not result.success:

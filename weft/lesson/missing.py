@@ -1,9 +1,9 @@
-"""Explain a name that a cell lacks: an exercise's, or one that another cell defines.
+"""Explain an undefined name: an exercise's, or one that another cell defines.
 
-After a syntax error in an exercise's cell the function does not exist (or is the one
-from before), and the check below it fails with a NameError that explains nothing. After
-a restart of the kernel, or when a cell was skipped, another name is missing. The
-notebook's own file says which cell defines it. The file is read only after an error.
+After a syntax error in an exercise's cell, the function does not exist (unless the cell
+has run before), and the check below it fails with a NameError that explains nothing.
+After a restart of the kernel, or when a cell was skipped, other names are undefined.
+The notebook's own file says which cells define them. It is read only after an error.
 """
 
 import ast
@@ -81,13 +81,13 @@ def _done(result: Any) -> None:
 def is_stale(name: str) -> bool:
     """Return whether the cell that defines `name` last ended in an error.
 
-    The function that has this name is then the one from an earlier run.
+    The function that has this name then comes from an earlier run.
     """
     return name in _stale
 
 
 def where(name: str) -> str:
-    """Describe the cell that has to run to define `name`; "" if it is unknown."""
+    """Describe the cell that has to run to define `name`; "" if none is known."""
     path = _notebook()
     if path is None:
         return SOMEWHERE.format(name=name) if name in _given() else ""
@@ -120,10 +120,10 @@ FAILED = (
 
 
 def place(name: str) -> str:
-    """Return a link to the heading above this notebook's cell that defines `name`.
+    """Return a link to the heading above the cell of this notebook that defines `name`.
 
-    The fragment is one that JupyterLab understands, and other programs ignore. Returns
-    "" if the notebook's file is unknown, or has no such cell.
+    The fragment is one that JupyterLab understands and that other programs ignore.
+    Returns "" if the notebook's file is unknown, or has no such cell below a heading.
     """
     path, above = _notebook(), ""
     if path is None:
@@ -143,7 +143,10 @@ def _is_running(cell: Cell) -> bool:
 
 
 def _notebook() -> Path | None:
-    """Return this notebook's file: the one its server names, or the lab's own."""
+    """Return the file of this notebook, or None if it is not found.
+
+    The name that the notebook server gives takes precedence over that of the lab.
+    """
     named = os.environ.get("JPY_SESSION_NAME", "")
     for path in (Path(named), Path(f"{_lab}.ipynb")):
         if path.suffix == ".ipynb" and path.is_file():
@@ -188,7 +191,7 @@ def instead(error: BaseException, exercises: Collection[str]) -> list[str]:
 
 
 def explain(exercises: Collection[str], lab: str = "") -> None:
-    """Have IPython explain a NameError and an interrupt. Elsewhere do nothing.
+    """Have IPython, if it is running, explain each NameError and each interrupt.
 
     Also records cells as they run, and times those that begin with `%%time`.
 

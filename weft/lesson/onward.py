@@ -111,7 +111,7 @@ class Onward:
         return "\n".join(f"  {line}" for line in lines)
 
     def html(self) -> str:
-        """Return a paragraph; at the end of a lab, a card with links to go on with."""
+        """Return a paragraph or, at a lab's end, a card that links to what is next."""
         if self.next and self.place:
             before = self.text.removesuffix(f"{self._next}.")
             link = markup.link(quote(self.place, safe="#="), self._next)

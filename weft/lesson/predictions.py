@@ -14,7 +14,7 @@ LATEST = 10  # predictions whose accuracy the board reports
 
 @dataclass(frozen=True)
 class Prediction:
-    """One guess of a ratio, the ratio that was measured, and when."""
+    """One guess of a ratio, the ratio measured, and when both were recorded."""
 
     guess: float
     measured: float
@@ -58,7 +58,7 @@ def _read(entry: Any) -> Prediction | None:
 
 
 def summary() -> str:
-    """Return one line on a learner's predictions; "" if there are fewer than three."""
+    """Return a line about a learner's predictions; "" if there are fewer than three."""
     made = kept()
     if len(made) < 3:
         return ""

@@ -20,7 +20,7 @@ class Quiz:
     lesson: Lesson
 
     def answer(self, question: int, choice: str) -> str:
-        """Return the feedback to one choice: `quiz().answer(1, "b")`.
+        """Return the feedback on one choice, as in `quiz().answer(1, "b")`.
 
         question: its number, from 1. choice: its letter. Raises LearnerError if there
         is no such question or choice.

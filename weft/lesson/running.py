@@ -1,4 +1,4 @@
-"""Facts about this machine, to know before the solutions of the labs run on it."""
+"""What to know about this machine before the solutions of the labs run on it."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -9,7 +9,7 @@ from weft.lesson import syllabus
 
 
 def plan(labs: Iterable[str], gpu: Device | None = None) -> dict[str, Any]:
-    """Return facts to know before the solutions of `labs` run here.
+    """Return what one should know before running the solutions of `labs` here.
 
     `line` names the GPU, or says that kernels are simulated, and why. `reason` says why
     there is no GPU and what to do, or is "" if there is one. `skips` maps each lab that

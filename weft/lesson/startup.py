@@ -1,15 +1,17 @@
-"""The first code in a Jupyter kernel of `make lab` (PYTHONSTARTUP, see lab.py).
+"""The first code that runs in each Jupyter kernel of `make lab`.
 
-After a restart nothing is defined, not even the code that explains a missing name. This
-module says which cells to run. It must not import the package: the import decides
-whether kernels are simulated, and a cell may still set WEFT_SIMULATOR.
+`lab.py` names this file in PYTHONSTARTUP. After a restart nothing is defined, not even
+the code that explains a missing name. This module says which cells to run. It must not
+import the package: the import decides whether kernels are simulated, and a cell may
+still set WEFT_SIMULATOR.
 """
 
 
 def _explain_missing_names() -> None:
-    """Have IPython explain a NameError until the package does; elsewhere do nothing.
+    """Have IPython explain a NameError in a lab until the package is imported.
 
-    All names are local, because this file's globals are the notebook's.
+    Outside IPython this does nothing. All names are local, because this file's globals
+    are the notebook's.
     """
     import builtins
 

@@ -23,7 +23,7 @@ class LessonError(ValueError):
 
 @dataclass(frozen=True)
 class Choice:
-    """One answer to a question, and why it is right or not."""
+    """One answer to a question, and why it is right or wrong."""
 
     text: str
     right: bool
@@ -114,7 +114,7 @@ def load(name: str, where: Path | None = None) -> Lesson:
 
 
 class _Reader:
-    """Turns TOML's tables into a Lesson and collects everything wrong with them."""
+    """A reader that turns TOML tables into a Lesson, and collects what is wrong."""
 
     def __init__(self) -> None:
         self.wrong: list[str] = []
@@ -159,7 +159,7 @@ class _Reader:
     def gpu(self, data: dict[str, Any]) -> GpuNeeds:
         """Return what the lab requires of a GPU. Records invalid keys and values.
 
-        Without a table `gpu`, any GPU will do.
+        Without a `gpu` table, any GPU will do.
         """
         needs = data.get("gpu", {})
         fields = GpuNeeds.__dataclass_fields__

@@ -1,7 +1,7 @@
 """Time cells with `%%time` so that a check can still read the functions in them.
 
 IPython's own magic runs the cell's text as a string, whose functions have no source.
-Here that line is removed before the cell runs, and this module times the cell.
+Instead, this module blanks the `%%time` line before the cell runs, and times the cell.
 """
 
 import re

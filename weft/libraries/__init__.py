@@ -28,8 +28,8 @@ __all__ = [
 def on_device(tensor: Any) -> Any:
     """Copy a CPU tensor, or a NumPy array, to the device on which the libraries work.
 
-    That is the GPU or, without one, a model's device. There, an array has an address, a
-    shape and strides, and `cpu()` copies it back.
+    That is the GPU or, without one and in a check, the device of a model. An array
+    there has an address, a shape and strides, and `cpu()` copies it back.
     """
     from weft.libraries import arguments
 

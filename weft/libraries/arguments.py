@@ -23,8 +23,8 @@ def stream() -> int:
 class Bench:
     """Makes a function's arguments, with arrays on a GPU or on the model's device.
 
-    `place` copies a tensor there. `close` destroys the handles made. `asked_for` is the
-    GPU stream that was passed as an argument, or None.
+    `place` copies a tensor to that device. `close` destroys the handles that were made.
+    `asked_for` is the GPU stream that was passed as an argument, or None.
     """
 
     def __init__(self, name: str, place: Callable[[torch.Tensor], Any]) -> None:
@@ -41,7 +41,7 @@ class Bench:
 
     @property
     def handle(self) -> int:
-        """A new handle, of cuDNN if that is the library, or else of cuBLAS."""
+        """A new cuDNN handle if the library is cuDNN, or else a new cuBLAS handle."""
         if self.name == "cudnn":
             made = self._made(cudnn.create(), cudnn.destroy)
             cudnn.set_stream(made, stream())
@@ -50,7 +50,7 @@ class Bench:
 
     @property
     def light_handle(self) -> int:
-        """A new handle of cuBLASLt."""
+        """A new cuBLASLt handle."""
         return self._made(cublaslt.create(), cublaslt.destroy)
 
     @property
@@ -78,7 +78,7 @@ class Bench:
         return [self.place(as_tensor(v)) if is_array(v) else v for v in values]
 
     def close(self) -> None:
-        """Destroy the handles that were made here."""
+        """Destroy the handles that this object made."""
         model: Model | None = model_in_use()
         for destroy, handle in self.ends:
             if model is not None:

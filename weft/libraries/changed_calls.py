@@ -1,4 +1,4 @@
-"""Repeat a wrong matrix product with other arguments, to find those to blame."""
+"""Repeat a wrong matrix product with changed arguments to find the wrong ones."""
 
 import itertools
 from collections.abc import Iterator, Mapping

@@ -34,7 +34,7 @@ class Tensor:
 
     @property
     def order(self) -> IntEnum | None:
-        """The first format that has these strides, or None."""
+        """The first format whose strides for this shape match `strides`, or None."""
         each: IntEnum
         for each in TensorFormat:
             if same_strides(self.shape, self.strides, strides_of(each, self.shape)):

@@ -1,4 +1,4 @@
-"""A thin binding of cuRAND: what the course uses of `nvmath.bindings.curand`."""
+"""A thin cuRAND binding: the part of `nvmath.bindings.curand` that the course uses."""
 
 from weft.libraries.binding import content
 

@@ -140,7 +140,10 @@ class DeviceMemory:
         return None
 
     def cut_off(self, address: int) -> Buffer | None:
-        """Return the buffer that an address truncated to 32 bits lies in, or None."""
+        """Return the buffer that an address lay in before truncation to 32 bits.
+
+        Returns None if there is none.
+        """
         for buffer in self.buffers:
             inside = (address - buffer.address) % (1 << 32)
             if abs(address) < 1 << 32 and inside < max(buffer.nbytes, 1):

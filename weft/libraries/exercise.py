@@ -11,7 +11,7 @@ from weft.checking.exercise import Exercise
 
 @dataclass(frozen=True, kw_only=True)
 class LibraryExercise(Exercise):
-    """A function that calls one of NVIDIA's libraries.
+    """An exercise in which a function calls one of NVIDIA's libraries.
 
     library: the library's name, such as "cublas".
     inputs: `(rng, *size)` → PyTorch tensors on the CPU, NumPy arrays, plain values.
@@ -20,9 +20,9 @@ class LibraryExercise(Exercise):
         cuDNN, a `light_handle` of cuBLASLt, a `stream` on which the data are made,
         `workspace(n)` and the `library` itself, as `ctypes.CDLL` loads it.
     result: the parameter that receives the array for the result, or its address.
-    spec: NumPy function of the inputs, which it gets in double precision.
-    refuses: a C function, such as "cublasGemmEx", that fails in one more run: the
-        learner's function must then raise an exception.
+    spec: a NumPy function of the inputs, which it gets in double precision.
+    refuses: a C function, such as "cublasGemmEx", that fails in an additional run, in
+        which the learner's function must raise an exception.
     full: the size on a GPU, by default the last of `sizes`.
     lines: how many lines of Python one call may run; see `weft.checking.step_limit`.
     """
@@ -49,7 +49,10 @@ def wide(tensor: Any) -> Any:
 
 
 def in_double(value: Any) -> Any:
-    """Convert a tensor or an array to double precision; keep anything else."""
+    """Convert a tensor, or a float or complex array, to NumPy in double precision.
+
+    Any other value is returned unchanged.
+    """
     if hasattr(value, "untyped_storage"):
         return wide(value).numpy().copy()
     if isinstance(value, np.ndarray) and value.dtype.kind in "fc":

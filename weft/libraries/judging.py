@@ -226,7 +226,7 @@ def in_order(tensor: Tensor, order: int) -> bool:
 
 
 def real(exercise: LibraryExercise) -> Facts:
-    """Run the function on the GPU with NVIDIA's library. Raises `Failed` on failure."""
+    """Check a call on the GPU with NVIDIA's library. Raises `Failed` if it is wrong."""
     size = exercise.full or exercise.sizes[-1]
     case = exercise.case(size)
     cuda: Any = torch.cuda

@@ -23,7 +23,7 @@ class Lent:
         self._watched: list[weakref.ref[Any]] = []
 
     def addressof(self, value: Any) -> int:
-        """Return the address of `value`; record it as ended when `value` is freed."""
+        """Return the address of `value`, and record when `value` is freed."""
         address, name = ADDRESS_OF(value), type(value).__name__
         self._ended.pop(address, None)
         self._watched.append(

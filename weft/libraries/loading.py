@@ -1,4 +1,4 @@
-"""Choose the library for a call: NVIDIA's own if there is a GPU, or its model."""
+"""Choose the library for a call: a model in a check or without a GPU, else NVIDIA's."""
 
 import contextlib
 import ctypes
@@ -37,7 +37,7 @@ def library(name: str) -> Any:
 
 
 def modelled(model: Any, name: str) -> Any:
-    """Return a model's library `name`, the same object at every call."""
+    """Return a model's library `name`; every call returns the same object."""
     from weft.libraries.model_cublas import CuBLAS
     from weft.libraries.model_cublaslt import CuBLASLt
     from weft.libraries.model_cudnn import CuDNN

@@ -101,7 +101,8 @@ class Model:
     def known(self, what: str, kind: Any, number: int) -> Any:
         """Return the member of the enumeration `kind` with the value `number`.
 
-        If there is none, the call ends, because NVIDIA's library may know the number.
+        If there is none, ends the call with `lacks`, because NVIDIA's library may know
+        the number.
         """
         if number not in list(kind):
             others = [e for e in (cublas.ComputeType, CudaType) if number in list(e)]
@@ -170,7 +171,7 @@ class Model:
             self.refuse(self._nowhere(address, parameter))
 
     def write(self, address: int, data: bytes, parameter: str) -> None:
-        """Write `data` on the host for a parameter; refuse an invalid address."""
+        """Write `data` to a parameter's host address; refuse an invalid address."""
         if self.memory.find(address):
             self.read(address, 1, parameter)
         try:
@@ -220,9 +221,9 @@ class Model:
     ) -> torch.Tensor:
         """Return the array at a device address, as a view of its buffer.
 
-        strides: in elements; by default without gaps. said, why, headline: the texts of
-        the fault if the array is not wholly inside one buffer. An address between two
-        elements is refused too.
+        strides: in elements, by default those of an array without gaps. said, why,
+        headline: the texts of the fault if the array is not wholly inside one buffer.
+        An address between two elements is refused too.
         """
         steps = (
             torch.empty(shape, device="meta").stride() if strides is None else strides
@@ -321,7 +322,7 @@ class Model:
                 self.refuse(Fault("input-written", said, why))
 
     def room(self, what: str, address: int, nbytes: int, needed: int) -> None:
-        """Refuse a workspace of `nbytes` that is not entirely in device memory."""
+        """Refuse a workspace of `nbytes` bytes that is not wholly in device memory."""
         if (found := self.memory.find(address)) is None:
             self.refuse(
                 Fault(
@@ -425,7 +426,8 @@ class Library:
     def held(self, address: int, parameter: str = "handle", maker: str = "") -> Any:
         """Return the state of an object. Raises `Refusal` for a null address.
 
-        maker: the function that makes this kind of object; by default the first one.
+        maker: the function that makes this kind of object, by default the first in
+        `kinds`.
         """
         kind = self.kinds[maker or next(iter(self.kinds))]
         state = self.model.objects.get(address, kind.what, parameter)

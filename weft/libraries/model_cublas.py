@@ -124,7 +124,7 @@ def product(
     compute: IntEnum,
     **operands: torch.Tensor,
 ) -> torch.Tensor:
-    """Compute the products op(A) op(B), (batch, m, n), in double precision.
+    """Compute the products op(A) op(B), of shape (batch, m, n), in double precision.
 
     matrices: A, B and the result. operands: other arrays that are read. Refuses a
     result that overlaps an array that is read.

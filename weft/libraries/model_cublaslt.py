@@ -154,7 +154,7 @@ class Matmul:
             )
 
     def supported(self) -> None:
-        """Refuse a product that no kernel supports (for fp8: on Hopper)."""
+        """Refuse a product that no kernel supports (for fp8, no kernel for Hopper)."""
         (a, b, _, d), none = self.matrices, Status.NOT_SUPPORTED
         if a.kind in FP8:
             order = bool(self.desc[A.TRANSA]) and not self.desc[A.TRANSB]

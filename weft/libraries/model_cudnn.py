@@ -117,7 +117,10 @@ class Problem:
         return bool(algo == ForwardAlgo.GEMM)
 
     def workspace(self, algo: int) -> int:
-        """Return an algorithm's workspace in bytes. The numbers are invented."""
+        """Return the size of an algorithm's workspace in bytes.
+
+        The sizes are invented.
+        """
         if algo in (ForwardAlgo.IMPLICIT_GEMM, ForwardAlgo.GEMM):
             return 0
         if algo == ForwardAlgo.IMPLICIT_PRECOMP_GEMM:

@@ -84,7 +84,7 @@ class Plan:
 
 @dataclass
 class Made:
-    """The object that a plan number identifies: a stream, and any plan made."""
+    """The object that a plan number identifies: a stream and, once made, a plan."""
 
     plan: Plan | None = None
     stream: int = 0

@@ -1,4 +1,4 @@
-"""A model of cuRAND's host API: its Philox generator, with the numbers of a GPU."""
+"""A model of cuRAND's host API: its Philox generator gives a GPU's exact numbers."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar

@@ -85,7 +85,7 @@ class Tensors:
     described: Callable[..., int]
 
     def tensor(self, uid: int, like: Any, shape: Sequence[int] | None = None) -> int:
-        """Describe tensor `uid`, stored in memory, by an array with the same layout.
+        """Describe tensor `uid`, which is stored in memory with the layout of `like`.
 
         shape: four sizes for an array of fewer axes, such as (1, k, 1, 1) for a bias.
         """
@@ -359,7 +359,10 @@ def tensors(operations: list[Operation]) -> list[Described]:
 
 
 def ordered(operations: list[Operation]) -> list[Operation]:
-    """Sort operations, placing each after those whose results it reads; omit cycles."""
+    """Sort operations, placing each after those whose results it reads.
+
+    Operations that are in a cycle, or depend on one, are omitted.
+    """
     left, done = list(operations), []
     while left:
         unmade = {each.y for each in left}

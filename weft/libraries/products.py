@@ -84,9 +84,9 @@ class Matrix:
 
 
 def multiply(a: torch.Tensor, b: torch.Tensor, compute: IntEnum) -> torch.Tensor:
-    """Return (…, m, k) @ (…, k, n), summed as `compute` says, in double precision.
+    """Return (…, m, k) @ (…, k, n) in float64, summed as `compute` says.
 
-    Sums in fp16 are rounded after every step. Sums in fp32 are computed exactly and
+    Sums in fp16 are rounded after every step. Sums in fp32 are computed in float64 and
     rounded once, because a GPU's order of addition is unknown. Sums of integers are
     exact.
     """

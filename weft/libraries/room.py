@@ -23,9 +23,10 @@ class Libraries:
         return "library" in asked
 
     def stages(self, exercise: LibraryExercise) -> Iterator[Facts]:
-        """Check every case on the model, then a failing call, then one case on a GPU.
+        """Check all cases and the limits on the model, then one case on any usable GPU.
 
-        PyTorch is only imported here.
+        If the exercise asks for it, also checks a call that fails. PyTorch is imported
+        only in this method.
         """
         from weft.libraries.judging import failing, held, judge, real
         from weft.libraries.run import Run

@@ -1,4 +1,4 @@
-"""A library of the model in the form of `ctypes.CDLL`: real C functions.
+"""The model's libraries, each in the form of a `ctypes.CDLL`: real C functions.
 
 Each function is a callback at an address, called through ctypes. So `argtypes`, `byref`
 and the conversion of integers are ctypes' own. What C would not notice, such as an
@@ -37,7 +37,7 @@ class ModelFunction(ctypes._CFuncPtr):  # type: ignore[name-defined,misc]
         return status
 
     def _look_at(self, args: list[Any]) -> None:
-        """Refuse a wrong number of arguments, and any that would not reach C intact."""
+        """Refuse a wrong number of arguments, or any that would not reach C intact."""
         wanted, symbol = self.prototype.in_c, self.prototype.symbol
         declared = getattr(self, "argtypes", None)
         for count, what in ((len(args), "gets"), (len(declared or wanted), "declares")):

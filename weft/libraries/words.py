@@ -27,7 +27,7 @@ WORDS = ["the", "a", "this", "there", "two", "attribute", "type", "algorithm", "
 
 
 def worded(text: str) -> str:
-    """Capitalise a sentence unless it begins with the name of a parameter."""
+    """Capitalise a sentence if it begins with one of WORDS, not a parameter's name."""
     return capital(text) if text.split()[0] in WORDS else text
 
 
@@ -107,7 +107,7 @@ def compare(run: Run) -> None:
 
 @dataclass(frozen=True)
 class Result:
-    """A wrong result: the call, the values wanted, and the first difference."""
+    """A wrong result: its call, the values got and wanted, and the first difference."""
 
     run: Run
     call: Call
@@ -247,7 +247,7 @@ REASONS: tuple[Callable[[Result], str], ...] = (
 
 
 def well_read(run: Run, call: Call) -> None:
-    """Raise `Failed` if alpha or beta is not stored in the type that C reads."""
+    """Raise `Failed` if alpha or beta does not seem to have the type it is read as."""
     for name, value, data in zip(
         ("alpha", "beta"), call.scalars, call.held, strict=True
     ):

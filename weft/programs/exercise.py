@@ -1,4 +1,4 @@
-"""An exercise in programs of a grid: the program, its data, and its launch."""
+"""An exercise on a program that runs on a grid: the program, its data and launch."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -35,8 +35,8 @@ class ProgramExercise(KernelExercise):
         returns one for meta, which an autotuned program needs. meta holds constants by
         name, and options of the launch such as num_warps.
     gaps: the number of elements between two rows of an output that belong to neither.
-    kernel: the given program, if the learner wrote the function that chooses its
-        launch.
+    kernel: the program that the exercise supplies, if the learner writes the function
+        that chooses its launch.
     """
 
     unused: ClassVar[tuple[str, ...]] = ("constants", "without")
@@ -83,9 +83,9 @@ class ProgramExercise(KernelExercise):
         raise NotImplementedError
 
     def look_again(self, done: Any) -> None:
-        """Make more checks of a program whose results are right.
+        """Run further checks on a program whose results are right.
 
-        Raises `Failed` for a mistake.
+        Raises `Failed` if one of them fails.
         """
 
     @property

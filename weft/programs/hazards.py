@@ -43,7 +43,7 @@ class Race:
 
 
 def race(trace: Accesses) -> Race | None:
-    """Return the first race of a trace, or None."""
+    """Return the most telling race in a trace (see `races`), or None."""
     found = races(trace, guesses_are_fine=False)
     if found is None:
         return None
@@ -176,7 +176,7 @@ def outside(
 
 
 def _stride(launch: Launch, call: Call, region: Region, block: Columns | None) -> str:
-    """Return an explanation if a block uses a wrong row stride of an array, or ""."""
+    """Return an explanation if a block uses a wrong row stride for its array, or ""."""
     if block is None or not block.size:
         return ""
     if region.data.ndim == 1:

@@ -94,7 +94,7 @@ def launches(
 
 
 def tensors(case: KernelCase, arena: Arena) -> list[Any]:
-    """Return the case's values in order, arrays as tensors in the arena's memory.
+    """Return the case's values in order, with arrays as tensors in the arena's memory.
 
     Raises ValueError for an input that is already a tensor.
     """

@@ -21,9 +21,9 @@ class Region:
     """One array in the arena.
 
     start: the address of the first element. span: the bytes from there to the end of
-    the last. first: the number of the array's first cell, see `Arena`. readonly:
-    whether the array is an input. fresh: whether it holds no values before the launch.
-    name: its name in the program.
+    the last element. first: the number of the array's first cell (see `Arena`).
+    readonly: whether the array is an input. fresh: whether it holds no values before
+    the launch. name: its name in the program.
     """
 
     data: Array
@@ -43,8 +43,8 @@ class Arena:
     """Copies of the arrays of a case, far apart.
 
     A cell is one element of one array, or a gap between its rows; cells are numbered
-    across all arrays. `element` has for each cell the number of its element in the
-    array, counted row by row, or -1 for a gap. `bytes` is the memory, at address
+    across all arrays. `element` gives, for each cell, the number of its element in
+    the array, counted row by row, or -1 for a gap. `bytes` is the memory, at address
     `base`.
     """
 

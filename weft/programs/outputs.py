@@ -92,7 +92,7 @@ def masked_out(done: Done, region: Region) -> list[Note]:
 def wrong_value(
     done: Done, region: Region, wrong: Difference, backwards: bool
 ) -> Verdict:
-    """Return the verdict on a wrong value, naming the line that stored it."""
+    """Return the verdict on a wrong value, with the line that stored it, if any."""
     launch, trace = done.launch, done.trace
     wrong = telling(done, region, wrong)
     message, why = wrong.sentence(region.name), wrong.hint
@@ -143,7 +143,8 @@ def number_of(done: Done, region: Region) -> int:
 def unread(done: Done, region: Region, index: tuple[int, ...]) -> str:
     """Return a note on an input element that a result needs and no program read, or "".
 
-    If programs pass nothing to each other, only those that stored the result count.
+    If programs pass nothing to each other, only reads by the programs that stored this
+    result are considered.
     """
     launch, trace = done.launch, done.trace
     regions = launch.arena.regions
@@ -208,7 +209,8 @@ def from_left_out(
     """Return the loads whose masked-out elements affect a wrong value, or [].
 
     The launch is repeated with zeros for these elements; if the value then differs,
-    they affect it. A load whose masked-out elements alone change nothing is left out.
+    they affect it. If the masked-out elements of some loads affect it by themselves,
+    only these loads are returned.
     """
     filled = dict.fromkeys(c.place for c in done.trace.calls if c.filled)
     if not filled:

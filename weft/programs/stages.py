@@ -123,7 +123,7 @@ def idle(done: Done) -> None:
 
 
 def reordered(launch: Launch, verdict: Verdict) -> Verdict:
-    """Return `verdict`, or one on parameters in another order than the arguments."""
+    """Return `verdict`, or one on parameters ordered differently from the arguments."""
     exercise = launch.exercise
     given = passed(launch)
     own = [p.removesuffix("_ptr") for p in exercise.program.parameters]

@@ -21,11 +21,11 @@ Dim = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class Call:
-    """One `tl.load`, `tl.store` or atomic, executed once by one program.
+    """One load, store or atomic operation, executed once by one program.
 
     operation: READ, WRITE or ATOMIC. places: the call's line, and the lines that led
     there. shape: the block's shape. masked: whether there is a mask. filled: whether
-    the result has masked-out elements for which `other` gives no value.
+    the result has masked-out elements for which the call gives no value.
     """
 
     program: int
@@ -67,7 +67,7 @@ class Log:
         self._length = 0
 
     def add(self, call: Call, cells: Columns, lanes: Columns) -> None:
-        """Record a call and its active elements, and order programs by its atomics."""
+        """Record a call and its active elements, and let atomics order the programs."""
         clocks: Any = self._clocks
         if call.program not in self._actors:
             self._actors[call.program] = Actor(call.program)

@@ -9,7 +9,10 @@ from weft.places import Note, Place
 
 
 class ProgramWords(Verdicts):
-    """The table of one language; rows that it lacks come from this module's table."""
+    """The verdicts of one language: its own rows, and those shared by all languages.
+
+    A language's own row takes precedence over a shared row of the same name.
+    """
 
     @cached_property
     def rows(self) -> dict[str, dict[str, Any]]:

@@ -1,9 +1,9 @@
 """Programs of several ranks: on a model of `torch.distributed`, or in real processes.
 
-A function that ranks run takes `dist` first. In a check, `dist` is a model of the
-module `torch.distributed` that knows which rank waits for which others; `launch` starts
-one process per rank and passes the module itself. `measured` launches a function that
-times others, on one GPU per rank.
+A function that ranks run takes `dist` as its first argument. In a check, `dist` is a
+model of the module `torch.distributed` that knows which rank waits for which others;
+`launch` starts one process per rank and passes the module itself. `measured` launches a
+function that times other functions, on one GPU per rank.
 """
 
 from importlib import import_module

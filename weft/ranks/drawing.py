@@ -34,7 +34,10 @@ class Timeline:
         return round(max((t.end for t in self.transfers), default=0))
 
     def rows(self) -> list[list[str]]:
-        """Return a row per rank: its name, its message in each step, its bytes sent."""
+        """Return a row for each rank.
+
+        A row has the rank's name, its message in each step, and the bytes that it sent.
+        """
         cells = [[""] * self.steps for _ in range(self.ranks)]
         for t in self.transfers:
             cells[t.source][round(t.end) - 1] = f"{size(t.nbytes)} → {t.target}"

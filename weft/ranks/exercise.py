@@ -35,14 +35,15 @@ class RankExercise(Exercise):
 
     ranks: numbers of ranks to try. sizes: each is used with every number of ranks; by
         default one size, ().
-    inputs: `(rng, ranks, *size)` → one tuple of arguments per rank. NumPy arrays in it
-        become tensors.
+    inputs: `(rng, ranks, *size)` → one tuple of arguments per rank. NumPy arrays among
+        the arguments become tensors.
     spec: `(given)` → one result per rank, from the arguments of all ranks.
     result: the parameter that holds the result at the end; "" for the returned value.
     because: `(given, rank, result)` → the cause of a rank's wrong result, or "" if it
         is unknown. `given` is the same as for `spec`.
     without: calls of `torch.distributed` that the function must not use.
-    limits: for `steps`, `sent` and `collectives`, a number or `(ranks, *size)` → one.
+    limits: for `steps`, `sent` and `collectives`, a number or `(ranks, *size)` → a
+        number.
     lines: how many lines of Python one rank may run; see `weft.checking.step_limit`.
     """
 

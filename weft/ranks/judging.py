@@ -186,7 +186,7 @@ def bound(limit: Any, case: RankCase) -> float:
 
 
 def held(exercise: RankExercise, case: RankCase, world: World) -> Facts:
-    """Return facts on a run's costs. Raises `Failed` if any exceeds its limit."""
+    """Return facts about a run's costs. Raises `Failed` if a cost exceeds its limit."""
     limits, name, ranks = exercise.limits, exercise.name, case.ranks
     facts = []
 

@@ -31,7 +31,9 @@ Measure = Callable[[Any, "Log"], None]
 
 
 class Log:
-    """The measurements of one rank. All ranks make the same calls; rank 0's log counts.
+    """The measurements of one rank.
+
+    All ranks make the same calls, but only rank 0's log is used.
 
     times: case → name → ms per call, in each sample. values: case → name → number.
     """
@@ -92,7 +94,7 @@ def looped(function: Callable[[], object], calls: int) -> Callable[[], None]:
 
 
 def captured(function: Callable[[], object], calls: int) -> Callable[[], None]:
-    """Return a function that replays a CUDA graph of `calls` calls of `function`."""
+    """Return a function that replays a CUDA graph of `calls` calls to `function`."""
     import torch
 
     side: Any = torch.cuda.Stream()  # type: ignore[no-untyped-call]
@@ -130,7 +132,7 @@ class Measured:
         return f"{need}, and here {'is' if gpus == 1 else 'are'} {gpus}"
 
     def found(self, again: bool = False) -> Log:
-        """Return rank 0's log; launch the processes at the first call or if `again`."""
+        """Return rank 0's log; launch the processes on the first call or if `again`."""
         if self._found is None or again:
             given = [(self.function,)] * self.ranks
             self._found = launch(logged, given, "nccl", self.seconds)[0]

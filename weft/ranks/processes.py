@@ -70,7 +70,7 @@ def launch(
 
 
 def begun(folder: Path, rank: int, backend: str) -> "Worker":
-    """Start a rank's process as a new Python process."""
+    """Start a rank in a new Python process."""
     name = str(folder)
     return subprocess.Popen(
         [sys.executable, "-m", "weft.ranks.worker", name, str(rank), backend],
@@ -156,7 +156,7 @@ class Pickler(cloudpickle.Pickler):
     """cloudpickle's pickler, extended to instances of `ModuleType`'s subclasses."""
 
     def reducer_override(self, obj: Any) -> Any:
-        """Pickle `torch.ops` and similar modules as an import by name."""
+        """Pickle `torch.ops` and similar modules as imports by name."""
         if isinstance(obj, ModuleType) and type(obj) is not ModuleType:
             return import_module, (obj.__name__,)
         return super().reducer_override(obj)  # type: ignore[no-untyped-call]
@@ -188,7 +188,10 @@ def refuse_backend(backend: str, ranks: int) -> None:
 
 
 def environment() -> dict[str, str]:
-    """Return a worker's environment: this process's packages, and one OpenMP thread."""
+    """Return an environment in which a worker finds the same packages as this process.
+
+    Unless OMP_NUM_THREADS is set here, the worker gets one OpenMP thread.
+    """
     paths = os.pathsep.join(path for path in sys.path if path)
     threads = {"OMP_NUM_THREADS": "1"} if "OMP_NUM_THREADS" not in os.environ else {}
     return {**os.environ, **threads, "PYTHONPATH": paths}

@@ -52,7 +52,7 @@ def deadlock(
     size: int,
     held_up: Callable[[Sequence[Work]], list[tuple[Work, Work]]],
 ) -> RankFault:
-    """Return the fault of a deadlock; it says which rank waits for what.
+    """Return the fault for a deadlock; it says which ranks wait for what.
 
     waiting: rank → the work that it waits for. ended: the ranks that have ended. size:
     the number of ranks. held_up: see `World.held_up`.
@@ -93,11 +93,11 @@ def freed(waiting: Mapping[int, Work]) -> set[int]:
 
 
 def out_of_order(held: Sequence[tuple[Work, Work]]) -> RankFault:
-    """Return the fault of transfers that wait for those of an earlier group.
+    """Return the fault for transfers that wait for those of an earlier group.
 
     In one group they would not wait. held: pairs of an earlier transfer and one that
-    waits for it. The fault names the first pair, and all ranks that are on the same two
-    lines.
+    waits for it. The fault names the first pair and, if its two calls have different
+    names, all ranks that are on the same two lines.
     """
     first, later = held[0]
     lines = first.place, later.place
@@ -130,7 +130,10 @@ def pairs(works: Sequence[Work]) -> str:
 
 
 def one_sided(row: str, work: Work) -> RankFault:
-    """Return a fault of one rank's call. row: the row of `words.toml` with the text."""
+    """Return the fault of a single rank's call.
+
+    row: the name of the row of `words.toml` that has the text.
+    """
     return fault(
         row,
         noted([work]),
@@ -173,7 +176,7 @@ def another_collective(first: Collective, second: Collective, number: int) -> Ra
 
 
 def another_message(send: Work, receive: Work) -> RankFault:
-    """Return the fault of a sender and a receiver that expect different messages."""
+    """Return the fault for a send and a receive whose tensors differ."""
     kinds = [str(w.tensor.dtype).removeprefix("torch.") for w in (send, receive)]
     sent, wanted = (
         f"{several(w.tensor.numel(), 'number')}"

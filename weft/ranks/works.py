@@ -13,7 +13,7 @@ Outcome = tuple[list[Tensor | None], int, int]  # results, steps, bytes sent per
 
 
 def blank(tensor: Tensor) -> None:
-    """Fill a tensor that has no data yet with NaN, or its type's lowest number.
+    """Overwrite a tensor with NaN or its type's lowest number before its data arrive.
 
     A tensor of bool is not changed.
     """
@@ -25,7 +25,7 @@ def blank(tensor: Tensor) -> None:
 
 
 def size_of(tensor: Tensor) -> int:
-    """Return the size of a tensor's elements in bytes."""
+    """Return the total size of a tensor's elements, in bytes."""
     return tensor.numel() * tensor.element_size()
 
 
@@ -35,9 +35,10 @@ class Work:
 
     pause: lets other ranks run until the work is over. call: the function's name, such
     as "isend". posted: the rank's clock at the call. done: when the transfer ends, or
-    None until it has moved. other: the other side of a message, or the next rank's part
-    in a collective; None until all ranks have called. kept: a copy of a sender's tensor
-    at the time of the call, or None. lands: destinations, each with the data for it.
+    None until it is performed. other: the other side of a message, or the next rank's
+    part in a collective; None until all ranks that take part have made their calls.
+    kept: a copy of a sender's tensor at the time of the call, or None. lands:
+    destinations, each with the data for it.
     """
 
     pause: Callable[["Work"], None]

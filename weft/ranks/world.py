@@ -1,9 +1,9 @@
 """The model: ranks that run in turn, and the messages between them.
 
 Every rank is a thread, but only the rank that has the turn runs. It keeps the turn
-until it has to wait; then the next rank that can go on gets the turn. So a run is
-always the same, and when no rank can go on, none ever will: that is a deadlock, found
-without a clock.
+until it has to wait; then the next rank that can go on gets the turn. So every run is
+the same, and when no rank can go on, none ever will: that is a deadlock, found without
+a clock.
 
 The transfers of a rank happen as on a GPU with NCCL, where they share one stream: one
 group after another, in the order in which they were begun. A call begins a group of one
@@ -12,9 +12,9 @@ once both ranks have begun it and the groups before it are over on both; a colle
 happens once this holds for all ranks.
 
 Time is computed, not measured. A message takes `latency` plus its bytes divided by
-`bandwidth`; a rank sends one message at a time and receives one at a time, both at
-once. With the defaults, a latency of 1 and unlimited bandwidth, time is the number of
-steps.
+`bandwidth`. A rank sends one message at a time and receives one at a time, but it can
+send and receive simultaneously. With the defaults, a latency of 1 and unlimited
+bandwidth, time is the number of steps.
 """
 
 import math
@@ -73,8 +73,8 @@ class World:
     def run(self, functions: Sequence[Callable[[], Any]]) -> list[Any]:
         """Run one function per rank, and return their results.
 
-        Raises `RankFault` for a mistake, or a function's own exception; then `error`
-        names the rank.
+        Raises `RankFault` for a mistake, or the exception that a function raised. If it
+        was raised on a rank, `error` holds the rank's number and the exception.
         """
         threads = [
             threading.Thread(target=self._rank, args=(rank, function), daemon=True)
@@ -178,7 +178,7 @@ class World:
         """Begin one group of a rank's transfers, each one side of a message.
 
         Two ranks' sends and receives are matched in the order of their calls. Raises
-        RankFault if the tensors of two sides differ.
+        RankFault if the tensors of two sides differ in size or dtype.
         """
         if group:
             self._groups[group[0].rank].append(tuple(group))
@@ -194,7 +194,10 @@ class World:
         self._move_on()
 
     def _match(self, work: Work, other: Work) -> None:
-        """Make a message of its two sides. Raises RankFault if their tensors differ."""
+        """Make a message from its two sides.
+
+        Raises RankFault if their tensors differ in size or dtype.
+        """
         send, receive = (work, other) if work.sends else (other, work)
         if (
             send.tensor.numel() != receive.tensor.numel()
@@ -230,7 +233,7 @@ class World:
             k = 0
 
     def ahead_of(self, work: Work) -> Work | None:
-        """Return an unfinished transfer of the same rank's earlier group, or None."""
+        """Return an unfinished transfer of the rank in an earlier group, or None."""
         group = self._groups[work.rank][0]
         return None if work in group else next(w for w in group if w.done is None)
 

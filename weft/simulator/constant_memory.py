@@ -37,7 +37,7 @@ Mention = tuple[str, int, Place]  # an array's name, its size in bytes, and the 
 def mentions(code: CodeType) -> tuple[tuple[str, int], ...]:
     """Return the name and line of each use in `code` of a value from outside.
 
-    Uses that only read an attribute, such as its shape or size, do not count.
+    Uses that only read an attribute of the value, such as `shape`, do not count.
     """
     found = []
     for part in code_tree(code):
@@ -52,7 +52,10 @@ def mentions(code: CodeType) -> tuple[tuple[str, int], ...]:
 
 
 def copied(function: FunctionType, seen: set[Any] | None = None) -> Iterator[Mention]:
-    """Yield each copy of an outside array in a kernel and in its device functions."""
+    """Yield the mentions of outside arrays in a kernel and its device functions.
+
+    Numba copies the array at each mention.
+    """
     seen = set() if seen is None else seen
     if function in seen:
         return

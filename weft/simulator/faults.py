@@ -44,7 +44,7 @@ class Fault(Exception):
         return "\n  ".join(parts)
 
     def _render_traceback_(self, *_: object) -> list[str]:
-        """Return what IPython shows: the message, without this package's frames."""
+        """Return what IPython shows: the message, the launch's line, and no frames."""
         shown = f"{type(self).__name__}: {self}"
         called = called_at(self)
         if called is not None:

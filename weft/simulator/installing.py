@@ -70,7 +70,7 @@ def _late(package: str) -> str:
 
 
 def behind_numba() -> None:
-    """Switch Numba to its simulator, and put ours behind it once it is imported."""
+    """Switch Numba to its simulator; put ours behind it once Numba is imported."""
     os.environ[meaning.SIMULATES] = "1"
     if _is_ours("numba") or any(isinstance(f, _Arrival) for f in sys.meta_path):
         return
@@ -87,7 +87,7 @@ def _replace() -> None:
 
 
 class _Arrival(MetaPathFinder):
-    """A finder that waits until other code imports `numba.cuda`, a slow import."""
+    """A finder that waits for other code to import `numba.cuda`, which is slow."""
 
     def __init__(self) -> None:
         self._looking = False

@@ -37,7 +37,11 @@ MOST_CLUSTER = 8  # blocks, which every GPU with clusters supports
 
 
 def cluster_of(grid: Dim) -> int:
-    """Return the number of blocks in a cluster. Raises LaunchError if it is invalid."""
+    """Return the number of blocks in a cluster.
+
+    Raises LaunchError if no cluster can have that many, or if the number does not
+    divide the grid's size along x.
+    """
     size = meaning.CLUSTER.get()
     if size not in range(1, MOST_CLUSTER + 1):
         raise LaunchError(

@@ -1,7 +1,7 @@
 """Check a launch against the signature and launch bounds given to `@cuda.jit`.
 
-On a GPU, a launch that violates them fails. The simulator needs neither to run a
-kernel, so it checks them before the launch.
+On a GPU, a launch that violates them fails. The simulator could run a kernel without
+them, so it has to check them separately, before the launch.
 """
 
 import inspect
@@ -35,7 +35,7 @@ class Signature:
 def signatures(kernel: Any) -> list[Signature]:
     """Return the signatures of a kernel, or [] if Numba infers them at launch.
 
-    Raises `Fault` for one that Numba refuses when it reads the kernel.
+    Raises `Fault` for a signature that Numba refuses when it reads the kernel.
     """
     given = meaning.options_of(kernel).signatures
     return [read(kernel, signature) for signature in given]

@@ -1,11 +1,11 @@
 """A model of a GPU with streams: which operations the host requested, and when.
 
-Each operation is executed at once, in the order in which the host requests them. That
+Operations are executed at once, in the order in which the host requests them. That
 order is one of many: operations are ordered only by being in one stream, by events, and
 by the host's waits. The machine records these constraints in vector clocks (Lamport
-1978; Mattern 1989). So it finds conflicting accesses to the same memory that nothing
-orders, whatever order they ran in. Times are those of a machine with one engine for
-each direction of the bus and one for kernels.
+1978; Mattern 1989). It can therefore find conflicting accesses to the same memory that
+nothing orders, whatever order they ran in. Times are those of a machine with one engine
+for each direction of the bus and one for kernels.
 """
 
 from collections.abc import Callable
@@ -241,9 +241,9 @@ class Machine:
         stream.end = max(stream.end, mark.end)
 
     def touch(self, region: Region | None, writes: bool, what: str = "") -> None:
-        """Record that the host itself reads or writes a region, unless it is None.
+        """Record that the host itself reads or writes `region`, unless it is None.
 
-        Writing to memory that the bus can read takes as long as a copy over the bus.
+        A write takes as long as it would take to copy the region over the bus.
         """
         if region is None:
             return

@@ -26,7 +26,7 @@ class _Notes:
 
 
 class _Device:
-    """A device array whose copies are timed."""
+    """A device array that times the copies into and out of it."""
 
     def __init__(self, notes: _Notes, array: Any) -> None:
         self._notes, self.array = notes, array

@@ -30,16 +30,16 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True, kw_only=True)
 class HostExercise(Exercise):
-    """An exercise whose solution is a host function that copies and launches.
+    """An exercise in writing a host function that copies data and launches kernels.
 
-    inputs: `(rng, size)` → tuple of arrays.
+    inputs: `(rng, *size)` → tuple of arrays.
     given: `(bench, *inputs)` → the function's arguments, made by the bench: `pinned`,
         `pageable`, `device_like`, `stream`, and so on.
     result: the parameter that holds the results when the function has returned; "" for
         the value that it returns.
-    timer: for a function that times another, `work()`: pairs of times in ms, that of
-        `work()` and that of the work queued before the call. The fields above are then
-        not needed.
+    timer: for a function that measures how long `work()` takes, the cases to test, each
+        a pair of times in ms: how long `work()` takes, and how long the work queued
+        before it takes. The fields above are then not needed.
     lines: how many lines of Python one call may run; see `weft.checking.step_limit`.
     """
 
@@ -59,7 +59,7 @@ class HostExercise(Exercise):
 
 
 class HostCode:
-    """Checks functions that copy and launch, and functions that time others."""
+    """Checks functions that copy data and launch kernels, or that time functions."""
 
     what = HOST
     exercise = HostExercise
@@ -101,8 +101,8 @@ ROOM = HostCode()
 class Run:
     """One call of the learner's function on the model.
 
-    Its constructor raises `Failed` if the call does not complete, or returns nothing
-    that can be compared.
+    Its constructor raises `Failed` if the call does not complete or its result cannot
+    be compared.
     """
 
     def __init__(self, exercise: HostExercise, case: Case, launches: Launches) -> None:

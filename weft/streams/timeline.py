@@ -53,7 +53,7 @@ class Timeline:
         return max((b.end for b in self.bars), default=0.0)
 
     def lanes(self) -> list[tuple[str, list[tuple[int, Bar]]]]:
-        """Return the engines, each with its bars, numbered from 0."""
+        """Return each engine with its bars, which are numbered from 0."""
         return [
             (e, list(enumerate(b for b in self.bars if b.engine == e))) for e in ENGINES
         ]

@@ -90,7 +90,7 @@ class HostArray(np.ndarray[Any, Any]):
     ) -> Any:
         """Record what a function of NumPy reads and writes, and call it.
 
-        written: the places or names of the arguments that it writes.
+        written: the positions or names of the arguments that it writes to.
         """
         given = {**dict(enumerate(args)), **kwargs}
         for key in sorted(given, key=written.__contains__):  # reads come first
@@ -114,7 +114,7 @@ _SHAPES = (np.empty_like, np.shape, np.size, np.ndim, np.array_split, np.split)
 
 
 def plain(value: Any) -> Any:
-    """Return a `HostArray` as an ordinary array, also in lists and tuples.
+    """Return a `HostArray`, or every one inside a list or tuple, as an ordinary array.
 
     Other values are returned unchanged.
     """
@@ -148,7 +148,7 @@ class Stream:
 
 
 class Event:
-    """A point in a stream for which the host and other streams can wait."""
+    """A point in a stream that the host and other streams can wait for."""
 
     def __init__(self, machine: Machine, timing: bool = True) -> None:
         self._machine, self._timing = machine, timing

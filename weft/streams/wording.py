@@ -168,7 +168,7 @@ def wrong_side(name: str, error: Exception, places: Notes) -> Verdict | None:
 
 
 def not_fetched(said: Verdict, machine: Machine) -> Verdict:
-    """Return the verdict `said`, naming any arrays that were not copied back."""
+    """Return the verdict `said`, extended to name any arrays not copied back."""
     left = [f"`{b.name}`" if b.name.isidentifier() else b.name for b in unread(machine)]
     if not left:
         return said

@@ -1,8 +1,8 @@
-"""Stage 2: the machine code that `tileiras` makes of a kernel; it needs no GPU.
+"""Stage 2, which needs no GPU: the machine code that `tileiras` makes from a kernel.
 
 The instructions that a check executes do not show how many registers and how much
-shared memory a kernel needs, nor what does not fit. The machine code does, if CUDA's
-tile compiler is installed.
+shared memory a kernel needs, nor whether that is too much. The machine code does, if
+CUDA's tile compiler is installed.
 """
 
 import ctypes
@@ -59,11 +59,11 @@ def target() -> tuple[int, int]:
 
 
 def compiled(kernel: Any, *given: Any) -> MachineCode:
-    """Compile a kernel for arguments: `compiled(kernel, x, out, 128)`.
+    """Compile a kernel for the given arguments, as in `compiled(kernel, x, out, 128)`.
 
     given: as for `ct.launch`; a tensor may be on any device, even "meta". Raises
-    LearnerError if `tileiras` is missing, and `cutile.Refused` if it refuses the
-    kernel.
+    LearnerError if `cuda-tile` or `tileiras` is missing, and `cutile.Refused` if the
+    kernel is refused.
     """
     if reason := cutile.missing() or cutile.no_compiler():
         raise LearnerError(f"{reason}; `pip install cuda-tile[tileiras]` brings it")
@@ -157,9 +157,9 @@ def compile_stage(exercise: TileExercise) -> list[str]:
 
 
 def full_size(launch: Launch) -> dict[str, Any]:
-    """Return the arguments of a launch at full size, with arrays that have no memory.
+    """Return a launch's arguments at full size, with meta tensors instead of arrays.
 
-    Without `full_tiles`, returns the arguments of `launch`.
+    If the exercise has no `full_tiles`, returns the arguments of `launch` unchanged.
     """
     assert isinstance(launch.exercise, TileExercise)
     tiles = launch.exercise.full_tiles

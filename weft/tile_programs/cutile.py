@@ -84,8 +84,8 @@ class Typed:
 def typed(kernel: Any, given: Sequence[Any]) -> Typed:
     """Translate a kernel for these arguments. Raises `Refused` if cuTile refuses it.
 
-    given: for each parameter an array with a dtype, a shape and strides (as torch's), a
-    number, or a Python constant.
+    given: for each parameter, an array with a dtype, a shape and strides (such as a
+    PyTorch tensor), a number, or a Python constant.
     """
     from cuda.tile._bytecode import BytecodeVersion
     from cuda.tile._compile import compile_tile

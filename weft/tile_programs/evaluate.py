@@ -36,7 +36,7 @@ class TooLong(Exception):
 
 
 class Memory(Protocol):
-    """Memory accessed by byte address, where the mask `inside` of an access is true."""
+    """Memory accessed by byte address, only where an access's mask `inside` is true."""
 
     def load(self, at: "Access", dtype: np.dtype[Any]) -> Array: ...
 

@@ -29,7 +29,7 @@ def run(launch: Launch, backwards: bool = False, zeros: Collection[Place] = ()) 
     """Execute every program of a launch. Raises `Failed` if anything stops one.
 
     backwards: whether the last program runs first. zeros: the loads whose elements
-    outside the array are zero, instead of arbitrary.
+    outside the array are zeros, instead of arbitrary values.
     """
     exercise, arena = launch.exercise, launch.arena
 

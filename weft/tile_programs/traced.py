@@ -1,7 +1,7 @@
 """Memory as a tile kernel sees it: every access is traced and checked.
 
-A tile that is partly outside its array is no mistake: elements outside are padding in a
-load, and are not stored. A tile that is entirely outside is a mistake.
+A tile that is partly outside its array is not a mistake: elements outside are padding
+in a load, and are not stored. A tile that is entirely outside is a mistake.
 """
 
 from collections.abc import Callable, Collection
@@ -20,7 +20,7 @@ Outside = Callable[[Call, Columns, Columns, Columns], None]
 
 
 class Traced:
-    """Traces the accesses of instructions to memory.
+    """Traces the memory accesses of instructions.
 
     outside: called if an address is not that of an element, with the call, the lanes
     concerned, their offsets and their arrays. past: called with the call and the access
@@ -72,7 +72,7 @@ class Traced:
     def update(
         self, at: Access, function: Callable[[Array, Array], Array], values: Array
     ) -> Array:
-        """Change one element after another; return their previous values."""
+        """Apply `function` to each element in turn; return the previous values."""
         inside, _, _ = self._note(ATOMIC, at)
         values = np.broadcast_to(values, at.addresses.shape)
         before = np.zeros(at.addresses.shape, self._dtype(at))
@@ -114,7 +114,8 @@ class Traced:
     def _note(self, operation: int, at: Access) -> tuple[Array, Call, Columns]:
         """Record an access.
 
-        Returns the mask of the elements inside the array, the call, and their cells.
+        Returns the mask of the elements inside the array, the call, and the cells of
+        those elements.
         """
         arena = self._arena
         inside = np.asarray(at.inside)

@@ -1,1 +1,1 @@
-"""Operators of PyTorch: custom ops, autograd functions, modules, training steps."""
+"""Checks of PyTorch code: operators, autograd functions, modules, training steps."""

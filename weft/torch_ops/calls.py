@@ -1,4 +1,4 @@
-"""Calls of a learner's code: its kernels are watched, its errors explained."""
+"""Calls to a learner's code, with its kernels watched and its errors explained."""
 
 import contextlib
 import re
@@ -37,7 +37,7 @@ class Calls:
         """Call the learner's code; return its results, then the inputs it may change.
 
         when: how a verdict names the data. Raises `Failed` for a fault, an exception,
-        or a call of the spec or of a forbidden module.
+        or a call to the spec or to a forbidden module.
         """
         exercise, borrowed = self.exercise, []
 
@@ -89,7 +89,7 @@ def forbidden(modules: tuple[str, ...]) -> tuple[str, ...]:
 
 @contextlib.contextmanager
 def poisoned() -> Iterator[None]:
-    """Within a `with` block, fill the results of `torch.empty` with NaN."""
+    """Within a `with` block, fill floating-point results of `torch.empty` with NaN."""
     before = torch.are_deterministic_algorithms_enabled()
     warn_only = torch.is_deterministic_algorithms_warn_only_enabled()
     torch.use_deterministic_algorithms(True, warn_only=True)

@@ -161,7 +161,10 @@ def channels_last(most: int, record: Record, given: int) -> Wrong | str:
 
 
 def memory(most: float, record: Record, given: int) -> Wrong | str:
-    """Check the peak of allocated bytes, as a multiple of the inputs' (`given`)."""
+    """Check that the peak of allocated bytes is at most `most` times the inputs' bytes.
+
+    given: the inputs' bytes.
+    """
     share = record.peak / max(given, 1)
     if share <= most:
         return f"at most {share:.1f} times the inputs' bytes alive at once"

@@ -50,7 +50,8 @@ HEADLINES = {
 def run(exercise: TorchExercise, calls: Calls) -> Facts:
     """Compare the fake's results with the real ones for each case.
 
-    Returns facts; raises `Failed` if the results differ, or if there is no fake.
+    Returns facts: none if PyTorch makes the fake itself. Raises `Failed` if the results
+    differ, or if a fake is missing.
     """
     operator, fake = exercise.written.thing, exercise.written.fake
     if fake is None:
@@ -222,7 +223,7 @@ def differences(fake: Any, real: Any) -> dict[str, tuple[str, str]]:
 
 
 def steps(tensor: Any) -> list[int]:
-    """Return the strides of all dimensions with more than one element."""
+    """Return the strides of all dimensions whose size is not 1."""
     pairs = zip(tensor.shape, tensor.stride(), strict=True)
     return [stride for size, stride in pairs if size != 1]
 
@@ -233,9 +234,10 @@ def same_for_all(seen: Seen) -> bool:
 
 
 def elsewhere(exercise: TorchExercise, case: Any) -> None:
-    """Call the fake with fake tensors on a GPU, for which no GPU is needed.
+    """Call the fake with fake tensors that claim to be on a GPU.
 
-    Raises `Failed` if its results are on another device.
+    No GPU is needed. If PyTorch is built without CUDA, their device is "meta". Raises
+    `Failed` if a result is on another device.
     """
     given = tensors(case.inputs)
     if not any(map(is_tensor, given)):
@@ -256,7 +258,7 @@ def elsewhere(exercise: TorchExercise, case: Any) -> None:
 
 
 def described_on(device: str, exercise: TorchExercise, given: list[Any]) -> list[Any]:
-    """Return the fake's results for tensors like `given` on `device`."""
+    """Return the fake's results for inputs like `given`, with tensors on `device`."""
     with FakeTensorMode(shape_env=ShapeEnv()) as mode:
         fakes = [
             torch.empty(v.shape, dtype=v.dtype, device=device) if is_tensor(v) else v
@@ -268,7 +270,7 @@ def described_on(device: str, exercise: TorchExercise, given: list[Any]) -> list
 def wrong(
     exercise: TorchExercise, message: str, why: str, when: str, what: str = ""
 ) -> Failed:
-    """Return the error that ends the check of a fake with a wrong description."""
+    """Return the error that ends the check of a fake that misdescribes a result."""
     places = returns(exercise.written.fake)
     if what == "strides":
         places = [(place, "the fake") for place, _ in places] + [

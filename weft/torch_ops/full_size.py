@@ -29,7 +29,7 @@ ON_STREAMS = (
 def run(exercise: TorchExercise, calls: Calls) -> Facts:
     """Check calls with tensors on the GPU, on the current stream and on another one.
 
-    Returns a fact; raises `Failed` if a call is wrong.
+    Returns a list of one fact; raises `Failed` if a call is wrong.
     """
     case = exercise.case(exercise.full)
     when = f"{case.label}, on the GPU"

@@ -115,7 +115,7 @@ class Pass:
         return Pass(exercise, calls, case, when, inputs, results, grads, aims)
 
     def alone_or_not(self) -> None:
-        """Check the gradient if another call comes between forward and backward."""
+        """Check that the gradient survives another call before the backward pass."""
         other = self.exercise.case(self.case.size, seed=7)
         given = tensors(other.inputs, device=self.calls.device, grad=True)
         forward(self.exercise, self.calls, given, self.when)
@@ -135,7 +135,7 @@ class Pass:
         self.explain(got)
 
     def twice(self) -> None:
-        """Check a second backward pass through the graph, with another gradient."""
+        """Check a second backward pass through the graph, with new output gradients."""
         grads = [incoming(r, 2) for r in self.results]
         aims = wanted(self.exercise, self.case, [array(g) for g in grads])
         if self.wrong(self.backward(grads), aims):
@@ -148,7 +148,10 @@ class Pass:
             )
 
     def expanded(self) -> None:
-        """Check a backward pass after `result.sum()`: its input has strides of zero."""
+        """Check a backward pass after `result.sum()`.
+
+        The incoming gradient then has strides of zero.
+        """
         ones = [
             torch.ones((), dtype=r.dtype, device=r.device).expand(r.shape)
             for r in self.results
@@ -166,7 +169,7 @@ class Pass:
             raise self.failed("The gradient of `result.sum()` is wrong.", why, headline)
 
     def strided(self) -> None:
-        """Check the gradient on strided inputs, after it was right on dense ones."""
+        """Check the gradient on strided inputs, once it is right on dense ones."""
         if not self.exercise.strided:
             return
         again = Pass.begin(self.exercise, self.calls, self.case, STRIDED)
@@ -184,7 +187,10 @@ class Pass:
             )
 
     def one_input_at_a_time(self) -> None:
-        """Check the gradient if only one input requires it, as with frozen weights."""
+        """Check each input's gradient when no other input requires one.
+
+        This is the case when weights are frozen.
+        """
         positions = differentiable(self.inputs)
         if len(positions) < 2 or not all(self.aims[k] is not None for k in positions):
             return
@@ -317,7 +323,7 @@ class Pass:
                 )
 
     def wrong(self, got: list[Any], aims: list[Any]) -> tuple[str, Difference] | None:
-        """Return the first input with a wrong gradient, and the difference, or None."""
+        """Return the name of the first wrong gradient, and the difference, or None."""
         names = self.exercise.names(len(self.inputs))
         for name, found, aim in zip(names, got, aims, strict=True):
             if found is None or aim is None:
@@ -350,7 +356,11 @@ class Pass:
     def failed(
         self, message: str, why: str = "", headline: str = "", **more: Any
     ) -> Failed:
-        """Return the error that ends a check, at the line that returns gradients."""
+        """Return the error that ends a check, by default at a `return` line.
+
+        The line is in the learner's backward pass or, if there is none, in the main
+        function.
+        """
         written = self.exercise.written
         places = returns(written.backward or written.main)
         given = {"kind": "gradient", "places": places, "when": self.when} | more

@@ -116,7 +116,11 @@ def found_breaks(exercise: TorchExercise, calls: Calls, case: Any) -> list[Any]:
 
 
 def compiled(exercise: TorchExercise, calls: Calls, case: Any, whole: bool) -> None:
-    """Compile the learner's code. Raises `Failed` if that fails or results differ."""
+    """Check the learner's code under `torch.compile`.
+
+    whole: whether the code has to become one graph. Raises `Failed` if it does not
+    compile, or if its results are wrong.
+    """
     given = tensors(case.inputs, device=calls.device)
     torch._dynamo.reset()
     try:
@@ -140,7 +144,7 @@ def compiled(exercise: TorchExercise, calls: Calls, case: Any, whole: bool) -> N
 
 
 def broken(exercise: TorchExercise, breaks: list[Any], most: int, when: str) -> Failed:
-    """Return the failure for too many breaks: up to 4 lines, and the first reason."""
+    """Return the failure for too many breaks, with up to 4 lines and one reason."""
     notes: list[Note] = []
     for each in breaks[:4]:
         what, _ = reason(str(each.reason))

@@ -145,7 +145,7 @@ class _Ear:
         return None
 
     def keep(self, tensor: Any, near: bool, counted: bool = True) -> None:
-        """Record a tensor's storage, with its bytes if `counted`.
+        """Record a tensor's storage, with its size in bytes if `counted`.
 
         near: whether it is on the device.
         """
@@ -172,7 +172,10 @@ class _Ear:
         return known and tensor.untyped_storage()._cdata in self.hosts
 
     def stays(self, tensor: Any) -> None:
-        """Record that the host has made a tensor, in memory that is not pinned."""
+        """Record that the host has made a tensor.
+
+        Its memory counts as not pinned, unless it is already known to be pinned.
+        """
         if isinstance(tensor, torch.Tensor) and not tensor.is_sparse:
             self.hosts.setdefault(tensor.untyped_storage()._cdata, False)
 
@@ -272,7 +275,7 @@ class _Operators(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
 
 class _Functions(TorchFunctionMode):
-    """Sees what no operator shows: tensors made on the host, or copied back to it."""
+    """A mode that records the waits and copies that no operator shows."""
 
     def __init__(self, ear: _Ear) -> None:
         super().__init__()
@@ -333,7 +336,10 @@ def is_text(value: Any) -> bool:
 
 
 def by_mask(name: str, args: Any) -> bool:
-    """Return whether an operator indexes with a mask, so that data decide the size."""
+    """Return whether an operator indexes with a mask.
+
+    If so, the size of its result depends on data.
+    """
     if name != "index":
         return False
     kinds = [i.dtype for i in args[1] if i is not None]

@@ -59,7 +59,7 @@ def smallest(exercise: TorchExercise) -> Case | None:
 def failing(
     exercise: TorchExercise, test: str, error: BaseException, when: str
 ) -> Failed:
-    """Return the error that ends the check for a failed test of `opcheck`."""
+    """Return the error that ends the check when a test of `opcheck` has failed."""
     written = exercise.written
     places = written.raised_at(error)
     inside = {place.function for place, _ in places}
@@ -99,7 +99,7 @@ def gradcheck(exercise: TorchExercise, calls: Calls, case: Case) -> None:
     """Run `torch.autograd.gradcheck`, if the kernels can compute in float64.
 
     It finds what our stages do not: results that differ from call to call, and
-    gradients of unused results. Raises `Failed` if the test fails.
+    gradients that are wrong when a result is unused. Raises `Failed` if the test fails.
     """
     given = tensors(case.inputs, device=calls.device, grad=True, dtype=torch.float64)
     try:

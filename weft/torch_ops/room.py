@@ -31,9 +31,10 @@ class TorchOps:
         return is_autograd_function(thing) or look(thing).kind == FUNCTION
 
     def stages(self, exercise: TorchExercise) -> Iterator[Facts]:
-        """Yield the facts of each stage.
+        """Yield the facts of each stage that the code passes.
 
-        If the code is an unfinished starter, `Failed` only asks the learner to begin.
+        Raises `Failed` at the first stage that it fails. For an unfinished starter, the
+        verdict then only asks the learner to begin.
         """
         try:
             yield from judged(exercise)

@@ -46,7 +46,8 @@ def tensors(
 def strided(tensor: Tensor) -> Tensor:
     """Copy a tensor to memory that is not contiguous.
 
-    A matrix is stored by columns; a vector is every second element of a longer one.
+    A matrix is stored by columns, and a vector as every second element of a longer one.
+    A scalar is returned as it is.
     """
     if tensor.ndim == 0:
         return tensor
@@ -67,7 +68,10 @@ def gapped(tensor: Tensor) -> Tensor:
 
 
 def spread(tensor: Tensor) -> Tensor:
-    """Copy a tensor to every second element of a larger one."""
+    """Return a copy of a tensor with its elements two apart along the last axis.
+
+    A scalar is returned unchanged.
+    """
     if tensor.ndim == 0:
         return tensor
     between = float("nan") if tensor.is_floating_point() else 0

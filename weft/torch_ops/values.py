@@ -70,9 +70,10 @@ class Call:
 
 
 def run(exercise: TorchExercise, calls: Calls) -> Facts:
-    """Check one call for each case, then one on strided inputs.
+    """Check a call for each case, and one on strided inputs if that is asked for.
 
-    Returns facts; raises `Failed` if a call is wrong.
+    Returns facts; raises `Failed` if a call is wrong or a required kernel is not
+    launched.
     """
     count, last, right = 0, None, ""
     for case in exercise.cases(exercise.written.seed):
@@ -102,7 +103,7 @@ def inputs_of(calls: Calls, case: Any) -> list[Any]:
 
 
 def with_strides(exercise: TorchExercise, calls: Calls, case: Any) -> None:
-    """Check a call on strided inputs, after dense ones were right.
+    """Check a call on strided inputs, once calls on dense inputs have passed.
 
     Raises `Failed` if the call is wrong.
     """
@@ -235,7 +236,7 @@ def compare(call: Call, name: str, got: Tensor, wanted: np.ndarray[Any, Any]) ->
 
 
 def is_whole(got: Tensor, aim: torch.dtype) -> bool:
-    """Return whether a result has integers where floats are wanted."""
+    """Return whether floats are wanted and the result is not floating-point."""
     return not got.is_floating_point() and aim.is_floating_point
 
 

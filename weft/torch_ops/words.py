@@ -99,7 +99,7 @@ class Said:
         return int(self.found[1]) + 1
 
     def _own(self, group: int, what: str) -> str:
-        """Format a count in the message, without an operator's hidden input."""
+        """Format a count from the message, leaving out an operator's hidden input."""
         hidden = int(self.written.kind == OPERATOR)
         return several(int(self.found[group]) - hidden, what)
 

@@ -1,6 +1,6 @@
 """Stage 3: the program on the GPU, at full size.
 
-Around each array is a zone to which nothing may be written, which reveals stray stores
+Around each array is a zone to which nothing may be written. It reveals stray stores
 that small sizes do not. A launch can still hang or break the CUDA context.
 """
 
@@ -93,7 +93,7 @@ def start(program: Any, grid: Any, arguments: tuple[Any, ...], meta: Meta) -> No
 
 
 def tuned(program: Any) -> list[str]:
-    """Return the configuration that autotuning chose, as a fact, or [] if none."""
+    """Return the configuration that autotuning chose, as facts; [] if there is none."""
     best = getattr(program, "best_config", None)
     if best is None:
         return []

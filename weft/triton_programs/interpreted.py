@@ -101,7 +101,7 @@ class Session:
     def asserted(self, error: BaseException) -> str:
         """Return the line of Triton whose assertion failed, or "" for any other error.
 
-        A failed assertion in the learner's code counts as another error.
+        The other errors include failed assertions in the learner's code.
         """
         trace = error.__traceback__
         while trace is not None and trace.tb_next is not None:
@@ -120,7 +120,10 @@ class Session:
         return self._places[frames]
 
     def _text(self, code: CodeType) -> dict[int, str]:
-        """Return the lines of a function's file by number, without its indentation."""
+        """Return the lines of a function's file by number.
+
+        The indentation of the function is removed from each line.
+        """
         if code not in self._lines:
             lines = linecache.getlines(code.co_filename)
             first = lines[code.co_firstlineno - 1 :][:1]

@@ -31,7 +31,7 @@ def lacks_decorator(thing: Any) -> bool:
 
 
 def is_program(thing: Any) -> bool:
-    """Return whether Triton's `jit`, `autotune` or `heuristics` made an object."""
+    """Return whether Triton's `jit`, `autotune` or `heuristics` made `thing`."""
     package = type(thing).__module__.partition(".")[0]
     return package == "triton" and function_of(thing) is not None
 

@@ -15,7 +15,7 @@ from weft.triton_programs.wording import words
 
 
 class TritonPrograms:
-    """Checks `@triton.jit` functions, and functions that choose the launch of one."""
+    """Checks `@triton.jit` programs, and functions that choose a program's launch."""
 
     what = PROGRAM
     exercise = TritonExercise

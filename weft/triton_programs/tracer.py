@@ -122,7 +122,7 @@ class Tracer:
         filled: bool = False,
         relaxed: bool = False,
     ) -> None:
-        """Record a memory operation; call `outside` if it leaves its arrays."""
+        """Record a memory operation, and report addresses outside their arrays."""
         builder, arena = self._builder, self._arena
         x, y, z = builder.grid_idx
         wide, high, _ = builder.grid_dim

@@ -1,4 +1,4 @@
-"""`ufunc`: functions of single numbers that also apply to arrays, and operators."""
+"""The operators, and `ufunc`: functions of numbers that also apply to arrays."""
 
 import cmath
 import itertools
@@ -60,7 +60,7 @@ class ufunc:
         return self.__name__
 
     def __call__(self, *given: Any, out: Any = None, **more: Any) -> Any:
-        """Apply the function to numbers or broadcast arrays, into `out` if given."""
+        """Apply the function to numbers or arrays; put the result in `out` if given."""
         if out is None and len(given) == 2 and not more and self.nout == 1:
             a, b = given
             if isinstance(a, SINGLE) and isinstance(b, SINGLE):
@@ -326,7 +326,7 @@ def smallest(a: Any, b: Any) -> Any:
 
 
 def whole(function: Callable[[float], int]) -> Callable[[Any], Any]:
-    """Wrap a rounding function so that its results stay floats."""
+    """Wrap a rounding function so that a float gives a float, not an integer."""
 
     def called(x: Any) -> Any:
         if isinstance(x, int) or not math.isfinite(x):
@@ -382,7 +382,7 @@ def flag(_: dtype) -> dtype:
 
 
 def floating(d: dtype) -> dtype:
-    """Return a float type that can represent numbers of type `d`."""
+    """Return the type that a floating-point function gives for numbers of type `d`."""
     return (
         d
         if d.kind in "fc"
@@ -513,7 +513,7 @@ _SIGNS = {"neg": "negative", "pos": "positive", "abs": "absolute", "invert": "in
 
 
 def takes(value: Any) -> bool:
-    """Return whether an operator accepts a value as a number, or as numbers."""
+    """Return whether an operator accepts a value as a number or an array of numbers."""
     return isinstance(value, (*NUMBERS, generic, ndarray, list, tuple))
 
 

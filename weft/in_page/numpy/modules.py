@@ -1,4 +1,4 @@
-"""The modules of our NumPy, and their installation."""
+"""The modules of the page's own NumPy, and their installation."""
 
 import math
 import sys
@@ -58,6 +58,6 @@ def modules() -> dict[str, ModuleType]:
 
 
 def provide() -> None:
-    """Make `import numpy` find our NumPy, unless it has been imported."""
+    """Make `import numpy` find the page's NumPy, unless one is imported already."""
     if "numpy" not in sys.modules:
         sys.modules.update(modules())

@@ -31,7 +31,10 @@ class dtype:
     str: Any
 
     def __new__(cls, given: Any = float, *_: Any, **__: Any) -> "dtype":
-        """Return the number type that `given` names. Raises TypeError for others."""
+        """Return the number type that `given` names.
+
+        Raises TypeError if it names none.
+        """
         return _dtype(given)
 
     def __class_getitem__(cls, _: Any) -> Any:
@@ -130,7 +133,7 @@ class generic:
         return converted(_dtype(kind), self.item())
 
     def view(self, kind: Any) -> Any:
-        """Return the number with the same bytes in another type of the same size."""
+        """Reinterpret the bytes of the number as another type of the same size."""
         other = _dtype(kind)
         return other.type(other.unpacked(memoryview(self.tobytes()))[0])
 
@@ -263,7 +266,7 @@ class flexible(generic):
 
 
 class void(flexible):
-    """NumPy's base type of structures, which this package does not have."""
+    """NumPy's base type for structured types, none of which this package has."""
 
     __module__ = "numpy"
     __slots__ = ()
@@ -461,7 +464,7 @@ numbers.Complex.register(complexfloating)
 
 @cache
 def promoted(a: dtype, b: dtype) -> dtype:
-    """Return the type that can represent the numbers of both `a` and `b`."""
+    """Return the type to which NumPy promotes the types `a` and `b`."""
     if a is b or b.kind == "b":
         return a
     if a.kind == "b":
@@ -486,7 +489,7 @@ def _part(a: dtype) -> dtype:
 
 
 def _as_float(a: dtype) -> int:
-    """Return the size in bytes of a float that can represent numbers of type `a`."""
+    """Return the size in bytes of the float type to which type `a` is promoted."""
     return a.itemsize if a.kind == "f" else min(max(2 * a.itemsize, 2), 8)
 
 

@@ -158,10 +158,10 @@ def function(owner: str, name: str) -> Function:
 
 
 class Single(TypeError):
-    """A single number given to `min`, `max` or `sum`, which Numba does not compile.
+    """Raised if the only argument of `min`, `max` or `sum` is one that Numba refuses.
 
-    text: the argument's source. ndim: the number of its dimensions, if it is an array
-    with several.
+    text: the argument's source. ndim: its number of dimensions if it is an array, or 0
+    if it is a number.
     """
 
     def __init__(self, name: str, text: str = "", ndim: int = 0) -> None:

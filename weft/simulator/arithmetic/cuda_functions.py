@@ -83,7 +83,7 @@ def _clz(number: Number) -> Callable[[int], int]:
 
 
 def _ffs(number: Number) -> Callable[[int], int]:
-    """Return a function that finds the lowest set bit, counted from 1; 0 if none is."""
+    """Return a function that finds the lowest set bit, counting from 1, or 0 for 0."""
     return lambda x: (x & -x).bit_length()
 
 

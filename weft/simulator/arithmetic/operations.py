@@ -343,7 +343,7 @@ def binary(
 
 
 def _compared(given: Number, to: Number) -> Conversion | None:
-    """Return the conversion of an operand to compare, or None if it changes nothing."""
+    """Return the conversion of a comparison's operand, or None if none is needed."""
     return conversion(given, to) if _is_rounded(given, to) else None
 
 

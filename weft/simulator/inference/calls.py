@@ -1,4 +1,4 @@
-"""Infer the results of calls in a kernel: functions of `cuda`, `math` and Python."""
+"""Infer the results of a kernel's calls to functions of `cuda`, `math` and Python."""
 
 import ast
 import builtins
@@ -247,7 +247,7 @@ def of_intrinsic(kind: Outside, given: list[Kind]) -> Kind:
 
 
 def element(kind: Kind) -> Kind:
-    """Infer the kind of a `for` loop's variable from the kind of the loop's iterable."""
+    """Infer the kind of a `for` loop's variable from the kind of the iterable."""
     if isinstance(kind, Tup):
         return alike(kind.parts)
     if isinstance(kind, Each):

@@ -120,7 +120,7 @@ def _bound(name: str, a: Num, b: Num, by: int | None) -> int:
 
 
 def _natural(name: str, a: Num, b: Num) -> bool:
-    """Return whether the result of an integer operation is never negative."""
+    """Return whether an integer operation's result is known never to be negative."""
     if name == "and_":
         return a.natural or b.natural
     if name == "mod":
@@ -155,9 +155,9 @@ class Expressions:
     """Infers the kinds of expressions, given the kinds of the names in them."""
 
     def __init__(self, names: "Names", device: calls.Device, inner: Inside) -> None:
-        """Initialise. device: infers calls of device functions.
+        """Initialise. device: infers the results of calls to device functions.
 
-        inner: infers calls of functions that are defined in the current one.
+        inner: does the same for functions that are defined in the current one.
         """
         self.names = names
         self._device, self._inner = device, inner
@@ -365,7 +365,7 @@ class Expressions:
         given: list[Kind],
         named: dict[str | None, Kind],
     ) -> Kind:
-        """Infer the result of a call of a function that is identified by its name."""
+        """Infer the result of calling a function that is identified by its name."""
         owner, name = function.path[0], ".".join(function.path[1:])
         if owner == "cuda":
             if name in ("shared.array", "local.array"):
@@ -474,7 +474,7 @@ def attribute(kind: Kind, name: str) -> Kind:
 
 
 def _of_number(kind: Num, name: str) -> Kind:
-    """Infer a number's attribute, such as `imag`, or the `value` of an enum member."""
+    """Infer the kind of an attribute, such as `imag`, of a number or enum member."""
     if name in ("real", "imag") and kind.number.kind == "c":
         return num(FLOAT64 if kind.number is COMPLEX128 else FLOAT32)
     if name == "conjugate":
@@ -557,7 +557,7 @@ def settled(node: Any, kind: Kind) -> Kind:
     """Record and return the kind of a node's result over all iterations of a loop.
 
     Numba repeats a loop's inference until its types are stable, and keeps every type
-    seen: a uint64 in the first iteration and an int64 in the next result in a float64.
+    seen: a uint64 in the first iteration and an int64 in the second give a float64.
     """
     earlier = getattr(node, "seen", None)
     if isinstance(kind, Num) and isinstance(earlier, Num):
@@ -591,9 +591,9 @@ class Names:
         fixed: dict[str, Any],
         outer: "Names | None",
     ) -> None:
-        """Initialise. scope: the values of names from outside. local: all others.
+        """Initialise. scope: the values of names from outside. local: all other names.
 
-        fixed: the local names that are assigned exactly once, each with its number.
+        fixed: the local names assigned exactly once, each with the number assigned.
         outer: the names of the enclosing function, if there is one.
         """
         self._scope, self._local, self._fixed = scope, local, fixed

@@ -113,7 +113,7 @@ class Method:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outside:
-    """Any other value from outside the kernel, such as a device function."""
+    """A value from outside that no other kind describes, such as a device function."""
 
     value: Any
 
@@ -176,7 +176,7 @@ def num(
     loaded: bool = False,
     natural: bool = False,
 ) -> Num:
-    """Return the kind of a number of type `number`. most: its bound, if known."""
+    """Return the kind of a number of type `number`. most: as in `Num`, if known."""
     own = number.bits - (number.kind == "i")
     most = own if most is None else min(most, own)
     return Num(number, most, loaded, natural or number.kind == "u")
@@ -254,7 +254,7 @@ def _both(a: Cast | None, b: Cast | None) -> Cast | None:
 def alike(kinds: Iterable[Kind]) -> Kind:
     """Return the common kind of values whose kinds differ at most in their bounds.
 
-    Returns REFUSED if their types differ, and None if one is unknown.
+    Returns REFUSED if their types differ, or None if one of the kinds is unknown.
     """
     found = list(kinds)
     whole = all_joined(found)
@@ -287,9 +287,9 @@ def _size(bits: int, sizes: tuple[int, ...]) -> int:
 
 
 def widened(kind: Kind, earlier: Kind) -> Kind:
-    """Drop the bound of `kind` if an iteration of a loop has raised it.
+    """Drop the bound of `kind` if an iteration of a loop has raised that bound.
 
-    Further iterations then leave it unchanged.
+    Further iterations then leave the kind unchanged.
     """
     if isinstance(kind, Num) and isinstance(earlier, Num) and kind.most > earlier.most:
         return replace(kind, most=num(kind.number).most)

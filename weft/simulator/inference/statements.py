@@ -44,7 +44,7 @@ _MOST_TURNS = 40  # passes over a loop until its variables' types are stable
 
 
 class Loop:
-    """A loop's exits and jumps to the next iteration, with the names' kinds there."""
+    """A loop's `break` and `continue` statements, with the names' kinds at each."""
 
     def __init__(self) -> None:
         self.breaks: list[tuple[ast.stmt, Env]] = []
@@ -52,7 +52,7 @@ class Loop:
 
 
 class Function:
-    """The inference of one function for given argument kinds; it marks the nodes."""
+    """Infers the kinds in a function from those of its arguments, and marks nodes."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class Function:
         device: calls.Device,
         outer: Names | None = None,
     ) -> None:
-        """Infer `definition`; `returned` is then the kind of its result.
+        """Infer the kinds in `definition`; `returned` is then the kind of its result.
 
         outer: the names of the enclosing function, if there is one.
         """
@@ -363,7 +363,7 @@ class Function:
     def _settle(
         self, node: Any, loop: Loop, before: Env, head: Env, end: Env | None
     ) -> None:
-        """Mark where a loop's variables are converted, on the paths to its start."""
+        """Mark the conversions of a loop's variables on all paths to its start."""
         _mark(node, "before", _casts(before, head))
         _add(node, "body", _casts(end, head) if end is not None else {})
         for statement, env in loop.continues:
@@ -389,7 +389,7 @@ def _own_nodes(definition: ast.FunctionDef) -> list[ast.AST]:
 
 
 def _fixed(nodes: list[ast.AST], stored: list[str], given: set[str]) -> dict[str, Any]:
-    """Return each name whose only assignment is of a literal number, and the number."""
+    """Return the value of each name whose only assignment gives it a literal number."""
     times = Counter(stored)
     return {
         node.targets[0].id: node.value.value
@@ -414,7 +414,10 @@ def _stored(nodes: list[ast.AST]) -> Iterator[str]:
 
 
 def _loaded(target: ast.expr) -> ast.expr:
-    """Return a copy of an assignment target as an expression that is read."""
+    """Return an assignment target as an expression that reads it.
+
+    A name is returned as it is.
+    """
     if isinstance(target, ast.Subscript):
         return ast.Subscript(target.value, target.slice, ast.Load())
     if isinstance(target, ast.Attribute):
@@ -449,7 +452,7 @@ def _wider(kind: Kind | Unset, earlier: Kind | Unset) -> Kind | Unset:
 
 
 def _casts(env: Env, after: Env) -> Casts:
-    """Return the conversions from `env`, at the end of a path, to `after`."""
+    """Return the conversions of names from their kinds in `env` to those in `after`."""
     found: Casts = {}
     for name, there in after.items():
         here = env.get(name)

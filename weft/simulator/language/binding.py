@@ -63,8 +63,8 @@ class Bound:
     ) -> None:
         """Bind a kernel. given: the kinds of its arguments.
 
-        counting: the values of the names that `loops` and `waiting` insert. notes:
-        those of the names that record accesses.
+        counting: the values of the names that `loops` and `waiting` insert. notes: the
+        values of the names that record accesses.
         """
         self._change = change
         self.lines: dict[types.CodeType, dict[int, str]] = {}
@@ -101,7 +101,7 @@ class Bound:
         return self._found[form]
 
     def _device(self, value: Any, given: tuple[Kind, ...]) -> Rewritten | None:
-        """Return a device function as `_rewritten` does; None for any other value."""
+        """Return a device function's `_rewritten` form, or None for any other value."""
         inner = meaning.python_function(value)
         return None if inner is None else self._rewritten(inner, given)
 
@@ -179,10 +179,11 @@ class Bound:
         return bound
 
     def _first_form(self, form: Form, bound: types.FunctionType) -> types.CodeType:
-        """Return the first code that a function got for arguments of the same types.
+        """Return the first code made from a function for arguments of these types.
 
-        Numba compiles a function once for each combination of types. Here it may have
-        several forms for one, which differ in what is known about arguments' values.
+        Numba compiles a function once for each combination of types. Here a function
+        may have several forms for one combination, which differ in what is known about
+        the arguments' values.
         """
         fn, given = form
         for (other, kinds), done in self._done.items():

@@ -33,7 +33,7 @@ _SHORT = 1024  # inner iterations that an iteration of the outer loop may count
 
 @dataclass(frozen=True)
 class Loop:
-    """A loop with a barrier in it: its function, and its first and last lines.
+    """A loop in which threads meet: its function, and its first and last lines.
 
     ends: whether it is a `for` loop.
     """
@@ -54,10 +54,10 @@ known: list[Loop] = []  # loops by their numbers
 
 
 def mark(definition: ast.FunctionDef, fn: FunctionType, first: int) -> None:
-    """Number those loops of a function in which threads meet, in an attribute `meets`.
+    """Set `meets`, a loop's number, on each loop of a function in which threads meet.
 
-    definition: its source, with lines counted from 1. first: the line of the file where
-    it begins.
+    definition: the function's source, with lines counted from 1. first: the line of the
+    file where it begins.
     """
     own = {n.id for n in nodes_of(definition) if _is_stored(n)}  # type: ignore[attr-defined]
     names = {name: v for name, v in names_of(fn).items() if name not in own}
@@ -163,7 +163,7 @@ class CountSteps(ast.NodeTransformer):
 
 
 def _leaves(loop: ast.For) -> bool:
-    """Return whether an iteration of a loop, or of one in it, may end early."""
+    """Return whether an iteration of a loop, or of a loop in it, may end early."""
     early = ast.Break, ast.Continue, ast.Return
     return any(isinstance(node, early) for node in nodes_of(loop))
 

@@ -40,7 +40,7 @@ class Rewritten:
     functions, each with the function and the kinds of its arguments. `returned` is the
     kind of its result. If it `waits`, the function is a generator. `accesses` maps
     places in the source to what is accessed there. `spots` describes each note that is
-    the number of an element, and has None for each other note. `given` lists what a
+    the number of an element, and has None for all other notes. `given` lists what a
     kernel gets before its arguments.
     """
 
@@ -92,7 +92,7 @@ def rewritten(
 ) -> Rewritten:
     """Rewrite `fn` with Numba's arithmetic, counted loops and, on request, notes.
 
-    given: the kinds of its arguments. scope: the values of its names from outside.
+    given: the kinds of its arguments. scope: the values of the outside names it uses.
     callees: functions that rewrite what it calls, and infer the results. kernel:
     whether it is a kernel rather than a device function. change: a further change to
     its source. Raises `Fault` for what Numba refuses, and for a function without
@@ -129,7 +129,7 @@ def _seen(fn: FunctionType, known: set[FunctionType]) -> tuple[Any, ...]:
 
 
 def _stands_for(value: Any) -> Any:
-    """Return a key that distinguishes an outside value from others of its type."""
+    """Return what rewriting depends on in an outside value, apart from its type."""
     if isinstance(value, (int, float, str, np.generic)):
         return value
     if isinstance(value, np.ndarray):
@@ -317,7 +317,7 @@ class FoldConstants(ast.NodeTransformer):
 
 
 def _is_number(node: ast.expr) -> bool:
-    """Return whether a node is a literal number, with or without a sign."""
+    """Return whether a node is a literal number, perhaps after `+`, `-` or `~`."""
     if isinstance(node, ast.UnaryOp):
         return not isinstance(node.op, ast.Not) and _is_number(node.operand)
     return isinstance(node, ast.Constant) and type(node.value) in (bool, int, float)

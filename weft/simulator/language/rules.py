@@ -380,7 +380,7 @@ def described(name: str, value: Any) -> tuple[str, str]:
 
 
 def builtins_of_a_kernel(fault: Any) -> dict[str, Any]:
-    """Return a kernel's built-ins: those that Numba has, the others as `Refused`."""
+    """Return the built-ins of a kernel, with a `Refused` for each that Numba lacks."""
     known, others = _builtins()
     found = dict(known)
     for name, refused in others.items():
@@ -406,7 +406,7 @@ def _builtins() -> tuple[dict[str, Any], dict[str, type[Refused]]]:
 
 
 def _iterator(fault: Any) -> Any:
-    """Return Numba's `iter`, which takes a single argument."""
+    """Return a version of `iter` that accepts one argument only, as Numba's does."""
 
     def iterator(*items: Any) -> Any:
         if len(items) != 1:

@@ -1,9 +1,13 @@
 """Shapes of shared and local arrays, which Numba must know when it compiles.
 
-Numba knows what Python's compiler computes from numbers (`32 + 1`), names of integers
-and of tuples outside the kernel, their elements, and names inside the kernel for any of
-these. It does not compute with names: `N + 1` is refused. `tests/test_shapes.py`
-compares these rules with Numba's.
+Numba knows:
+
+- numbers, and what Python's compiler computes from them (`32 + 1`)
+- names of integers and tuples outside the kernel, and elements of these tuples
+- names inside the kernel for any of these
+
+It does not compute with names: `N + 1` is refused. `tests/test_shapes.py` compares
+these rules with Numba's.
 """
 
 import ast
@@ -56,7 +60,7 @@ def refuse_unknown(
 
 
 def _said(size: ast.expr, part: str, where: str) -> tuple[str, str]:
-    """Return the message and the explanation for a shape that Numba does not know."""
+    """Return the message and the explanation for a size that Numba does not accept."""
     if isinstance(size, ast.List):
         return (
             f"the shape of this {where} array is a list: `{part}`",

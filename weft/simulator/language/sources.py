@@ -19,7 +19,8 @@ class Source:
 
     Lines of its `definition` are counted from 1; in the learner's file, the first of
     its `lines` is line `first`. `indent` is the number of columns removed from each
-    line. The `definition` of a `lambda` has a `return`; it is None if unknown.
+    line. The `definition` of a `lambda` is a function with a `return`, or None if the
+    `lambda` cannot be found.
     """
 
     definition: ast.FunctionDef | None

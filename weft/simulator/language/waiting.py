@@ -56,7 +56,7 @@ def exchange(name: str) -> str:
 
 
 class Wait(Enum):
-    """The ways in which a call can wait."""
+    """Whether a call can wait, and in which way."""
 
     NEVER = "never"
     ASKS = "asks"
@@ -87,8 +87,8 @@ Device = Callable[[Any, tuple[Kind, ...]], bool | None]
 def mark(definition: ast.FunctionDef, scope: dict[str, Any], device: Device) -> None:
     """Mark each call in a function with the way it can wait, in an attribute `wait`.
 
-    The types of the function must have been inferred. scope: the values of its names
-    from outside.
+    The types of the function must have been inferred. scope: the values of the names
+    that it uses from outside.
     """
     local = _local(definition)
     names = Names(scope, local, {}, None)

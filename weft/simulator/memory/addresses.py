@@ -73,7 +73,10 @@ class Addresses:
         return len(self.arrays) - 1
 
     def retyped(self, array: int, dtype: np.dtype[Any]) -> int:
-        """Return the number of an array that `view` has given the type `dtype`."""
+        """Return the number of `array` as viewed with the type `dtype`.
+
+        Each type with which an array is viewed has a number of its own.
+        """
         if dtype == self.dtypes[array]:
             return array
         if (array, dtype) not in self._retyped:

@@ -25,7 +25,10 @@ Raise = Callable[..., NoReturn]
 
 
 def poison(data: np.ndarray[Any, Any], space: str) -> None:
-    """Fill `data` with the poison of `space`: a marked NaN, or an unlikely integer."""
+    """Fill `data` with poison: NaN, an unlikely integer or True.
+
+    A float32 or float64 NaN is marked with `space`.
+    """
     kind, size = data.dtype.kind, data.dtype.itemsize
     payload = _PAYLOADS[space]
     if kind == "f" and size == 4:
@@ -58,10 +61,10 @@ def poisoned_by(value: Any) -> str | None:
 class Memory:
     """The memory of a kernel's array, and of all views of it.
 
-    `name` is the kernel's name for it, `space` the memory it is in: 'global', 'shared',
-    'local' or 'constant'. `site` is the call in the kernel that made it, or None if the
-    host did. A `loose` array might not begin on a boundary of 16 bytes; a shared one
-    has an `alignment` in bytes, a multiple of 16.
+    `name` is the kernel's name for it, and `space` its memory space: 'global',
+    'shared', 'local' or 'constant'. `site` is the call that made it in the kernel, or
+    None if the host made it. A `loose` array might not begin on a boundary of 16 bytes.
+    The `alignment` of a shared array is in bytes, and is a multiple of 16.
     """
 
     name: str
@@ -267,7 +270,7 @@ class Array:
     # Methods that read every element: each thread that calls one reads the whole array.
 
     def _reduced(self, step: Callable[[Any, Any], Any], start: Any) -> Any:
-        """Fold the elements with `step`, from `start` on, with integers in 64 bits."""
+        """Fold the elements into `start` with `step`; convert integers to 64 bits."""
         number = of_dtype(self.dtype)
         give = cast_to(wide(number)) if number is not None else lambda value: value
         start = give(start)
@@ -345,7 +348,7 @@ def refused(x: Array, index: Any, verb: str) -> Said | None:
 
 
 def refused_store(x: Array) -> Said | None:
-    """Return what is wrong with any store to an array, or None if it is allowed."""
+    """Return what is wrong with any store to an array, or None if it allows stores."""
     return _constant(x._memory) if x._readonly else None
 
 
@@ -436,7 +439,10 @@ class Flat:
         self._array = array
 
     def _at(self, index: Any) -> Any:
-        """Convert a flat index to an array index, out of bounds if the flat one is."""
+        """Convert a flat index to an index of the array.
+
+        An index out of bounds stays out of bounds.
+        """
         shape = self._array.shape
         if len(shape) == 1 or not 0 <= index < self._array.size:
             return index if len(shape) == 1 else (index, *[0] * (len(shape) - 1))

@@ -35,7 +35,7 @@ def _operation(name: str, new: Callable[[Any, Any], Any]) -> Callable[..., Any]:
 
 
 class Atomic:
-    """`cuda.atomic`: each call reads, changes and writes in one uninterrupted step.
+    """`cuda.atomic`: a call reads, changes and writes an element in a single step.
 
     Each call returns the old value. An operation before which other threads may run is
     a generator.
@@ -126,6 +126,6 @@ def _kinds(name: str, array: Array, index: Any, value: Any) -> frozenset[str]:
 
 
 def _as(kind: np.dtype[Any], value: Any) -> Any:
-    """Convert `value` to the type of the array's elements, wrapping around."""
+    """Convert `value` to `kind`, an array's element type; integers wrap around."""
     number = of_dtype(kind)
     return value if number is None else kind.type(cast_to(number)(value))

@@ -72,10 +72,10 @@ class Beside:
         """
 
     def committed(self, thread: Thread, held: Iterable[Any]) -> None:
-        """Record that the products with the registers `held` are now in a group."""
+        """Record that the products that use the registers `held` are now in a group."""
 
     def landed(self, thread: Thread, held: Iterable[Any]) -> None:
-        """Record that `thread` has waited for the products with registers `held`."""
+        """Record that `thread` has waited for products using the registers `held`."""
 
     def waited(self, thread: Thread, n: int) -> None:
         """Record that `thread` has waited until at most its last `n` groups remain."""

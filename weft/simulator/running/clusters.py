@@ -46,7 +46,7 @@ class Elsewhere:
 
 @dataclass(eq=False)
 class Meeting:
-    """The barrier of a cluster, where threads arrive and wait separately.
+    """The barrier of a cluster, at which arriving and waiting are separate steps.
 
     passed: how many times it has been passed. came: the threads that have arrived
     since, each with what its arrival releases, or None. known: what was released when
@@ -154,7 +154,10 @@ class Clusters:
         return self._meetings.setdefault(number, Meeting(number))
 
     def _as_one(self, what: str, call: str, turn: int) -> Site:
-        """Return the site of a thread's call; raise `Fault` if its warp has another."""
+        """Return the site of the current thread's call.
+
+        Raises `Fault` if another lane of its warp has made this call at another site.
+        """
         thread, sites = self._run.current, self._meeting().sites
         here = kernel_site(self._run, sys._getframe(2))
         if sites.setdefault((thread.block, thread.warp, what, turn), here) != here:
@@ -213,7 +216,7 @@ class Clusters:
             self._run.beside.note(there.array, span, write=True)
 
     def add(self, call: str, dtype: str, x: Any, i: Any, rank: Any, value: Any) -> Any:
-        """Add atomically to an element of block `rank`; return the old value."""
+        """Add atomically to an element of `x` in block `rank`; return the old value."""
         there, span = self._element(call, "adds", dtype, x, i, rank)
         held = self._held(there, x)
         before = held[0].item()
@@ -225,7 +228,10 @@ class Clusters:
     def _element(
         self, call: str, verb: str, dtype: str, x: Any, i: Any, rank: Any
     ) -> tuple[Elsewhere, list[tuple[int, int]]]:
-        """Return where an element is, and its offset and size in the array there."""
+        """Return where an element of block `rank` is, and its span there.
+
+        The span is a list of one pair: the offset in the array and the size, in bytes.
+        """
         there = self.at(call, x, i, int(rank))
         if x.dtype != np.dtype(dtype):
             raise TypeError(f"{call} {verb} {dtype}, and this is an array of {x.dtype}")

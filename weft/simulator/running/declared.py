@@ -124,7 +124,7 @@ def sizes_of(run: Launched, shape: Any, where: str) -> tuple[int, ...]:
 
 
 def constant(run: Launched, data: Any, name: str = "constant array") -> Array:
-    """Return an array from outside as one that the kernel cannot change."""
+    """Return an array from outside the kernel as one that the kernel cannot change."""
     if isinstance(data, Array):
         return data  # it is one already
     memory = Memory(name, "constant", readonly=True)

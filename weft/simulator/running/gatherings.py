@@ -56,7 +56,7 @@ class Gatherings:
     def come(
         self, key: Any, make: Callable[[], Gathering], thread: Thread, *given: Any
     ) -> Gathering:
-        """Register `thread` at the gathering for `key`, which is made if necessary."""
+        """Add `thread` to the gathering for `key`, making the gathering if needed."""
         gathering = self._open.setdefault(key, make())
         gathering.came[thread] = given
         if gathering.done:

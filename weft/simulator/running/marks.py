@@ -1,4 +1,4 @@
-"""Mark the elements of an output to which operations, not threads, have stored."""
+"""Mark the elements of an output to which the TMA, not a thread, has stored."""
 
 from typing import Any
 

@@ -1,14 +1,14 @@
-"""Meeting points of threads: the barriers of a block, the operations of a warp.
+"""Meeting points of threads: the barriers of a block and the operations of a warp.
 
 A barrier is passed by the threads of a block together: by all that have not ended, at
 the same line, reached through the same calls, in the same iteration of the loops around
 it. Anything else is reported as an error, although hardware may let it pass: since
 Volta, GPUs count the threads that arrive at any barrier, and do not check which one.
-CUDA guarantees nothing there. It allows a barrier in conditional code only if the
-condition is the same for the whole block (CUDA C++ Programming Guide, "Synchronization
-Functions"); threads that reach it from two branches, or in different iterations of a
-loop, have passed different conditions. Threads that have ended are not waited for, as
-on every GPU since Volta.
+CUDA guarantees nothing in such a case. It allows a barrier in conditional code only if
+the condition is the same for the whole block (CUDA C++ Programming Guide,
+"Synchronization Functions"); threads that reach it from two branches, or in different
+iterations of a loop, have passed different conditions. Threads that have ended are not
+waited for, as on every GPU since Volta.
 """
 
 from collections.abc import Callable
@@ -38,8 +38,9 @@ class Meetings:
     """Decides which threads need not wait any longer, and gives them their replies.
 
     `met` is called with the threads that have synchronised, and with 'warp', 'block',
-    'cluster' or 'grid'; `excused` with the lanes that have met while other lanes of
-    their mask had ended. Raises `Fault` for threads that wait where they cannot meet.
+    'cluster' or 'grid'. `excused` is called with lanes that meet although other lanes
+    of their mask have ended. Raises `Fault` for threads that wait where they cannot
+    meet.
     """
 
     def __init__(
@@ -67,7 +68,7 @@ class Meetings:
         return ready
 
     def clusters(self, alive: list[Block], size: int) -> list[Thread]:
-        """Return the threads of those clusters (of `size` blocks) that have met.
+        """Return the threads of all clusters (of `size` blocks) whose threads have met.
 
         PTX ISA, "barrier.cluster": a wait is for all threads of the cluster that have
         not exited, and with `.aligned` the threads of a warp execute it as one.
@@ -103,10 +104,10 @@ class Meetings:
     def _whole_block(
         self, live: list[Thread], first: Barrier, others: list[Thread]
     ) -> list[Thread]:
-        """Give all threads of a block their replies, and return them, if they have met.
+        """Let the threads of a block pass the barrier at which they wait; return them.
 
-        Returns [] at a barrier of the cluster or the grid, where other blocks meet,
-        too.
+        Returns [] for a barrier of the cluster or the grid, at which the threads of
+        other blocks wait too. Raises `Fault` if the threads cannot meet at one barrier.
         """
         if first.name in ("cluster", "grid"):
             if any(t.waiting.name != first.name for t in others):
@@ -150,9 +151,9 @@ class Meetings:
     def _complete(
         self, exchange: Exchange, mask: int, group: list[Thread], warp: list[Thread]
     ) -> bool:
-        """Return whether every lane that `group` waits for has come or ended.
+        """Return whether every lane that `group` waits for has arrived or ended.
 
-        Raises `Fault` if a lane has ended that the operation needs.
+        Raises `Fault` if a lane that the operation needs has ended.
         """
         if exchange is ACTIVE or len(group) == mask.bit_count():
             return True

@@ -161,7 +161,7 @@ class Cuda:
         raise AttributeError(f"a kernel has no cuda.{name}{hint}")
 
     def twin_of(self, value: Any) -> Any:
-        """Return the simulated form of a name imported from `numba.cuda`."""
+        """Return the simulated form of an object from `numba.cuda`, or None."""
         if vector := VECTORS.get(meaning.vector_name(value)):
             return vector
         name = meaning.stub_name(value)
@@ -177,7 +177,7 @@ _NAMES = sorted(
 
 
 class Live:
-    """`threadIdx` or `blockIdx` imported by name: looks up the current thread."""
+    """`threadIdx` or `blockIdx`, imported by name: has the current thread's values."""
 
     def __init__(self, cuda: Cuda, name: str) -> None:
         self._cuda, self._name = cuda, name

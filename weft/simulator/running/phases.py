@@ -118,7 +118,7 @@ class Phases:
         self._made.setdefault(self._run.current, []).append(made)
 
     def fence(self) -> None:
-        """Make mbarriers that the current thread has initialised visible to copies.
+        """Make the mbarriers initialised by the current thread visible to copies.
 
         PTX ISA, "membar/fence": `fence.mbarrier_init`, `fence.proxy.async`.
         """
@@ -300,7 +300,10 @@ def _may_copy(tile: Any, x: Any) -> None:
 
 
 def _span(x: Any, index: Any, count: int) -> tuple[int, list[Any]]:
-    """Return the flat index of `x[index]`, and the `count` indices from `index` on."""
+    """Return the flat index of `x[index]`, and the indices of `count` elements there.
+
+    With several axes, the list ends at the first index outside the array.
+    """
     at = tuple(map(int, index)) if isinstance(index, tuple) else (int(index),)
     if len(at) != x.ndim:
         raise TypeError(f"bulk_copy: {x._name} has {x.ndim} axes; got the index {at}")

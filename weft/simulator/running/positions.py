@@ -20,7 +20,7 @@ def upwards(frame: FrameType | None) -> Iterator[FrameType]:
 
 
 class Columns:
-    """The indices of a launch's threads, as one column for all threads of a block."""
+    """The indices of a launch's threads, in columns with one value per thread."""
 
     def __init__(self, grid: Dim3, block: Dim3) -> None:
         self._grid, self._block = grid, block

@@ -1,12 +1,12 @@
-"""Decide whether a launch still makes progress, and when its loops are stuck.
+"""Decide whether a launch still makes progress, or is stuck in its loops.
 
 A loop that never ends cannot be distinguished from one that has not ended yet, except
-in one case: if every thread of a launch comes to the same place with the same
+in one case: if every thread of a launch comes back to the same place with the same
 variables, and memory holds the same bytes, the same will happen for ever. This check
 comes first: it soon finds a thread that waits for a value that no thread stores.
 Otherwise iterations are counted, for each thread separately: 1,024 threads may take 200
-iterations each. To find out soon whether one of them ends, one thread runs ahead of the
-others. When it ends, the next one runs ahead.
+iterations each. To find out soon whether any thread ends, one of them runs ahead of the
+others. When it ends, another one runs ahead.
 """
 
 from collections.abc import Iterable, Iterator
@@ -94,9 +94,10 @@ class Progress:
         return self._too_much()
 
     def polled(self) -> bool:
-        """Record a re-read of an unchanged value; return whether others run now.
+        """Record a re-read of an unchanged value; return whether other threads run now.
 
-        If this has gone on for long, the others run only after the thread's whole turn.
+        If re-reads have gone on for long, the other threads run only after the whole
+        turn of this one.
         """
         self._polls += 1
         return not self._weary

@@ -45,13 +45,13 @@ class Launched(Protocol):
         """Return the variable assigned from the call at `site`, or `otherwise`."""
 
     def array(self, data: np.ndarray[Any, Any], memory: Memory) -> Array:
-        """Return `data` as an array of the kernel."""
+        """Return an array that gives the kernel access to `data`."""
 
     def fill(self, data: np.ndarray[Any, Any], space: str) -> None:
         """Fill new memory with the poison that marks unwritten memory."""
 
     def barrier(self, name: str, frame: FrameType, value: bool = False) -> None:
-        """Wait for all threads of the block or, by `name`, of the cluster or grid."""
+        """Wait for all threads of the block, cluster or grid, depending on `name`."""
 
     def pause(self) -> None:
         """Wait until the other threads have run."""
@@ -60,7 +60,10 @@ class Launched(Protocol):
         """Pause the thread if it re-reads the same value; return whether it waits."""
 
     def try_later(self) -> bool:
-        """Pause before the thread's first swap or exchange; return whether it waits."""
+        """Pause the current thread before its first compare-and-swap or exchange.
+
+        Returns whether the thread waits.
+        """
 
     def fenced(self, wide: bool) -> None:
         """Record the current thread's fence, for its block or (`wide`) all blocks."""
@@ -84,7 +87,7 @@ class Launched(Protocol):
         """Order `threads` after `arrivals`; return the knowledge passed on, or None."""
 
     def acquired(self, known: Any) -> None:
-        """Order the current thread after `known`, which others have `released`."""
+        """Add `known`, released by other threads, to what the current one knows."""
 
     def past(self, bar: str, phase: int) -> None:
         """Record that the current thread has waited at the mbarrier `bar`.
@@ -103,10 +106,10 @@ class Launched(Protocol):
         """Record that the copy identified by `note` has arrived."""
 
     def elsewhere(self, block: Block) -> AbstractContextManager[Any]:
-        """Treat shared memory in a `with` statement as that of `block`."""
+        """In a `with` block, treat shared memory as that of `block`."""
 
     def specially(self, access: Special) -> AbstractContextManager[Any]:
-        """Treat accesses in a `with` statement as `access` describes them."""
+        """Treat the accesses in a `with` block as `access` describes."""
 
 
 def site_of(run: Launched, frame: FrameType) -> Site:

@@ -110,7 +110,7 @@ def steps(error: BaseException) -> dict[FrameType, int]:
 
 
 def returned(where: Positions, code: CodeType, result: Any, thread: Thread) -> Fault:
-    """Return the fault for a kernel, with the code `code`, that returns `result`."""
+    """Return the fault for a kernel that returns `result`. code: the kernel's code."""
     fault = where.fault(
         "exception",
         f"the kernel returns {getattr(result, 'item', lambda: result)()!r}",
@@ -122,7 +122,7 @@ def returned(where: Positions, code: CodeType, result: Any, thread: Thread) -> F
 
 
 def returning(code: CodeType) -> int:
-    """Return the offset of the first instruction that returns a value, or 0."""
+    """Return the offset of the first return of anything but the constant None, or 0."""
     given: Any = None
     for step in dis.get_instructions(code):
         if step.opname == "RETURN_CONST":

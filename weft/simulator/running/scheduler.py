@@ -120,7 +120,7 @@ class Run:
         dynamic_shared: int = 0,
         backwards: bool = False,
     ) -> None:
-        """Prepare a launch; call `bind` and then `execute`."""
+        """Prepare a launch, to be run by calling `bind` and then `execute`."""
         self.grid, self.block = Dim3(*grid), Dim3(*block)
         self.dynamic_shared, self.backwards = dynamic_shared, backwards
         self.cluster = cluster_of(self.grid)
@@ -200,7 +200,10 @@ class Run:
         poison(data, space)
 
     def specially(self, access: Special) -> AbstractContextManager[Any]:
-        """Treat accesses in a `with` statement as `access` describes them."""
+        """Treat the accesses in a `with` block as `access` describes.
+
+        This does nothing in this class, which records no accesses.
+        """
         return _NOTHING
 
     # What a trace needs
@@ -214,9 +217,9 @@ class Run:
         return self.bound
 
     def lists(self, block: Block, which: Any) -> Iterable[Any]:
-        """Return, for each thread of `block`, the function that appends to a list.
+        """Return, for each thread of `block`, the function that appends to its list.
 
-        which: the list's number, or NOTES for a tuple of the functions of all lists.
+        which: the list's number, or NOTES for a tuple of the functions for all lists.
         """
         raise NotImplementedError
 
@@ -265,7 +268,7 @@ class Run:
         """Order `threads` after `arrivals`; return the knowledge passed on, or None."""
 
     def acquired(self, known: Any) -> None:
-        """Order the current thread after `known`, which others have `released`."""
+        """Add `known`, released by other threads, to what the current one knows."""
 
     def past(self, bar: str, phase: int) -> None:
         """Record that the current thread has waited at the mbarrier `bar`.
@@ -456,8 +459,8 @@ class Run:
     def _advance(self, meetings: Meetings, more: bool) -> None:
         """Run the blocks that are alive until all of their threads wait or end.
 
-        more: whether blocks are still to begin. If so, threads that spin or wait for
-        the whole grid are left waiting for these blocks.
+        more: whether some blocks have not begun yet. If so, threads that spin or wait
+        for the whole grid are left waiting for these blocks.
         """
         spins, progress = 0, self.progress
         while True:
@@ -495,7 +498,7 @@ class Run:
     def _condemn(self, thread: Thread, how: str) -> None:
         """Make `thread`, which repeats itself, fail at its loop's next iteration.
 
-        Raises `Fault` if that has not begun after many more calls.
+        Raises `Fault` if that iteration has not begun after many more calls.
         """
         if self._condemned is None:
             self._condemned = thread, in_vain(thread, how)
@@ -510,7 +513,7 @@ class Run:
     # Waiting: these set what the thread waits for, and return; see `Launched`
 
     def barrier(self, name: str, frame: FrameType, value: bool = False) -> None:
-        """Wait for all threads of the block or, by `name`, of the cluster or grid."""
+        """Wait for all threads of the block, cluster or grid, depending on `name`."""
         site = self.instruction((frame.f_code, frame.f_lasti))
         self.current.waiting = Barrier(name, value, site, self._path(frame.f_back))
 
@@ -524,15 +527,15 @@ class Run:
         return tuple(path)
 
     def phase(self, wait: PhaseWait) -> None:
-        """Wait until a phase of an mbarrier is complete."""
+        """Make the current thread wait until a phase of an mbarrier is complete."""
         self.current.waiting = wait
 
     def gather(self, wait: GroupWait | ClusterWait) -> None:
-        """Wait until other threads of the block, or of the cluster, are here."""
+        """Make the current thread wait for others of its block or cluster."""
         self.current.waiting = wait
 
     def stored(self, part: np.ndarray[Any, Any]) -> None:
-        """Mark `part` as written: an operation alongside the threads stored to it."""
+        """Mark `part` as written by an operation that runs alongside the threads."""
         for data, marks in self.watched:
             if part.size and np.may_share_memory(data, part):
                 mark(data, marks, part)
@@ -544,7 +547,8 @@ class Run:
     def polled(self, where: Any, found: bytes) -> bool:
         """Pause the current thread if it finds the same value in the same place again.
 
-        Returns whether the thread waits.
+        Once this has gone on for a long time, the thread keeps running instead. Returns
+        whether the thread is paused.
         """
         again = self.current.polled == (where, found)
         self.current.polled = where, found
@@ -556,9 +560,9 @@ class Run:
     def try_later(self) -> bool:
         """Pause the current thread before its first compare-and-swap or exchange.
 
-        Returns whether the thread waits. The value that it expects to find, or stores,
-        comes from an earlier read. So a kernel that does not try again after another
-        thread intervened loses an update here as well.
+        Returns whether it is paused. The value that the thread expects to find, or
+        stores, was read before, and other threads run during the pause. So a kernel
+        that does not try again if one of them intervenes loses an update, as on a GPU.
         """
         first = not self.current.swapped
         if first:
@@ -569,8 +573,8 @@ class Run:
     def _follow(self, result: Any) -> Waiting:
         """Return a generator that completes a call of an unknown function.
 
-        `result` is what the call returned: the generator of a function that waits, or
-        the value of another function, which may have set what the thread waits for.
+        result: what the call returned. It is a generator if the function itself waits.
+        Otherwise, the function may have set what the thread waits for.
         """
         return result if type(result) is GeneratorType else self._replied(result)
 
@@ -578,7 +582,7 @@ class Run:
         return result if self.current.waiting is None else (yield)
 
     def _step(self) -> Any:
-        """Count an iteration; return false if it ends the thread's turn."""
+        """Count an iteration; return a false value if it ends the thread's turn."""
         thread = self.current
         thread.steps += 1
         return thread.steps % TURN or self._goes_on(thread)
@@ -599,9 +603,10 @@ class Run:
         return False
 
     def _loop(self, items: Any, each: int = 1) -> Any:
-        """Return a loop's iterable; each of its iterations counts as `each` iterations.
+        """Return the iterable of a loop, and count the loop's iterations.
 
-        Iterations over an array are not counted.
+        each: the amount to count per iteration. Iterations over an array are not
+        counted.
         """
         kind = type(items)
         if kind is range or kind is tuple:
@@ -622,7 +627,10 @@ class Run:
         return self._counted(items, LONGEST_UNKNOWN, each)
 
     def _counted(self, items: Any, most: int, each: int) -> Iterator[Any]:
-        """Yield `items`, each counted as `each` iterations, of which `most` may run."""
+        """Yield `items`, counting each as `each` iterations.
+
+        Raises `Fault` if the thread's `for` loops exceed `most` iterations.
+        """
         thread, count = self.current, 0
         try:
             for item in items:
@@ -636,7 +644,7 @@ class Run:
             thread.looped += count * each
 
     def _rounds_of(self) -> dict[int, int]:
-        """Return the current thread's number of iterations of each loop with a barrier.
+        """Return the current thread's iteration counts for the loops with a barrier.
 
         See `loops`.
         """

@@ -1,4 +1,4 @@
-"""Properties that distinguish an access of a kernel from a plain load or store."""
+"""Properties that distinguish a kernel's memory access from a plain load or store."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ class Special:
     `kinds` are the names under which an atomic operation is counted: see
     `Trace.atomics`. `relaxed` is 'load' for `peek` and 'store' for `poke`. An operation
     that moves `size` bytes at once touches several elements, and counts as one access
-    to the first; `counted` says that it has been counted. `begins` marks an
+    to the first; `counted` says whether it has been counted. `begins` marks an
     asynchronous copy, which leaves the element without a value until it arrives.
     """
 

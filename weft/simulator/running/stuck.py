@@ -25,7 +25,7 @@ MOST_RANGES = 4  # the most ranges of threads that a message lists
 
 
 def deadlock(where: Positions, alive: list[Block], clusters: Clusters) -> Fault | None:
-    """Return the fault if a block can never go on, whatever others do, or None."""
+    """Return the fault if threads wait for what can never happen, or None."""
     for block in sorted(alive, key=_behind):
         live = block.live
         stuck = [t for t in live if type(t.waiting) is tuple]
@@ -58,16 +58,18 @@ def deadlock(where: Positions, alive: list[Block], clusters: Clusters) -> Fault 
 
 
 def _behind(block: Block) -> tuple[bool, int]:
-    """Return a sort key: blocks whose mbarriers lack only bytes come first, by phase.
+    """Return a sort key that puts first the blocks that others may be waiting for.
 
-    Other blocks may wait for these.
+    Blocks at an mbarrier that lacks only bytes come before blocks at one that lacks
+    arrivals, and earlier phases come before later ones. A block at no mbarrier has the
+    lowest key.
     """
     bars = [t.waiting.bar for t in block.live if type(t.waiting) is PhaseWait]
     return min(((bool(bar.missing), bar.phase) for bar in bars), default=(False, 0))
 
 
 def at_a_barrier_of(thread: Thread, *scopes: str) -> bool:
-    """Return whether a thread waits at a barrier of `scopes`: "cluster" or "grid"."""
+    """Return whether a thread waits at a barrier of one of `scopes`, such as "grid"."""
     return isinstance(thread.waiting, Barrier) and thread.waiting.name in scopes
 
 
@@ -109,7 +111,10 @@ def stuck_group(where: Positions, thread: Thread, block: Block) -> Fault:
 
 
 def mixed_barriers(where: Positions, live: list[Thread]) -> Fault:
-    """Return the fault for threads at two barriers, or at one reached by two calls."""
+    """Return the fault for threads that wait where they cannot meet.
+
+    They wait at two barriers, or at one barrier that they reached through two calls.
+    """
     first = live[0]
     other = next(t for t in live if t.waiting.at != first.waiting.at)
     here = [t for t in live if t.waiting.at == first.waiting.at]
@@ -247,7 +252,7 @@ def lanes(threads: list[Thread]) -> str:
 def incomplete_warp(
     where: Positions, group: list[Thread], absent: set[int], warp: list[Thread]
 ) -> Fault:
-    """Return the fault for a whole-warp operation to which some lanes never come."""
+    """Return the fault for a whole-warp operation that some lanes never reach."""
     first, lanes = group[0], sorted(absent)
     several = "s" * (len(lanes) > 1)
     if lanes[-1] < len(warp):
@@ -343,7 +348,7 @@ def stuck_phase(where: Positions, waiting: list[Thread], live: list[Thread]) -> 
 
 
 def stuck_cluster(where: Positions, thread: Thread, absent: list[Thread]) -> Fault:
-    """Return the fault for waiting for ever at the barrier of a cluster."""
+    """Return the fault for a thread that waits for ever at the barrier of a cluster."""
     places, missing = where.stop(thread), "others"
     if absent:
         other = absent[0]

@@ -1,11 +1,11 @@
-"""The TMA in a simulated launch: boxes of a matrix, to shared memory and back.
+"""The TMA of a simulated launch: it copies boxes to shared memory and back.
 
 PTX ISA, "cp.async.bulk.tensor": a load counts the bytes of the whole box at its
 mbarrier, even where it is filled with zeros; a store belongs to the bulk group of its
 thread. "cp.async.bulk.wait_group": with `.read`, the wait lasts until shared memory has
 been read; without, until the writes have been made.
 
-Here, a load arrives, and a store reads and writes, as late as possible.
+In the simulator, a load arrives, and a store reads and writes, as late as possible.
 
 The manual does not say at which columns a box may begin. An H200 refuses any that are
 not at a multiple of 16 bytes, with the error `illegal instruction`:
@@ -58,7 +58,7 @@ class Store:
 
 
 class TensorCopies:
-    """The copies by tensor map of a launch."""
+    """The copies that a launch makes by means of tensor maps."""
 
     def __init__(self, run: Launched, phases: Phases, clusters: Clusters) -> None:
         self._run, self._phases, self._clusters = run, phases, clusters
@@ -70,7 +70,7 @@ class TensorCopies:
     # Tensor maps
 
     def _boxes(self, call: str, tensor_map: Any, axes: int) -> tuple[Boxes, Any]:
-        """Return the boxes of a tensor map, and its matrix as a kernel's array."""
+        """Return a tensor map's boxes, and the mapped tensor as a kernel's array."""
         given = getattr(tensor_map, "_data", None)
         boxes = None if given is None else decoded(given)
         if boxes is None:
@@ -96,7 +96,7 @@ class TensorCopies:
         return boxes, self._matrices[boxes]
 
     def fence(self, tensor_map: Any) -> None:
-        """Check the argument only: here, all threads see what the host has written."""
+        """Only check the argument: simulated threads see all that the host wrote."""
         given = getattr(tensor_map, "_data", None)
         if given is None or decoded(given) is None:
             self._run.fault("tensor-map", "`fence_tensor_map`: this is no tensor map")
@@ -201,7 +201,7 @@ class TensorCopies:
     # Stores
 
     def store(self, call: str, axes: int, tensor_map: Any, *given: Any) -> None:
-        """Start to store a box. given: the box's corner, the tile, an index in it."""
+        """Start storing a box. given: the box's corner, the tile and an index in it."""
         *at, tile, i = given
         boxes, x = self._boxes(call, tensor_map, axes)
         corner, run = _corner(call, boxes, at), self._run
@@ -354,7 +354,7 @@ def _rows(x: Any, boxes: Boxes, corner: Corner) -> list[tuple[int, int]]:
 
 
 def clear(tile: Any, held: Bytes) -> None:
-    """Poison `held`, the destination of a copy in `tile`."""
+    """Poison `held`, the bytes of `tile` that a copy will fill."""
     size = tile.dtype.itemsize
     whole = held[: held.size // size * size]
     nothing = np.empty(1, tile.dtype)

@@ -15,7 +15,7 @@ NO_ROUNDS: dict[int, int] = {}  # for a thread that has begun no loop with a bar
 
 @dataclass(slots=True, eq=False)
 class Barrier:
-    """A wait at a barrier of a block, cluster or grid; threads there may share it.
+    """A wait, by one or more threads, at a barrier of a block, cluster or grid.
 
     path: the calls that led there. loops: whether the barrier may be in a loop.
     """
@@ -109,7 +109,7 @@ class Block:
         ]
 
     def runs(self) -> bool:
-        """Return whether threads are left; if not, drop the references to them."""
+        """Return whether any thread is left; if none is, forget all threads."""
         self.live = [thread for thread in self.live if not thread.over]
         if not self.live:
             self.threads, self.warps = [], []

@@ -88,7 +88,7 @@ class Reader:
     parts: list[tuple[Window, Numbers]] = field(default_factory=list)
 
     def pieces(self) -> Iterator[tuple[Any, list[tuple[int, int]]]]:
-        """Yield each array read, with the offsets and sizes of its pieces in bytes."""
+        """Yield each array that is read, and its pieces' offsets and sizes in bytes."""
         for window in {id(window): window for window, _ in self.parts}.values():
             some = [at.reshape(-1) for held, at in self.parts if held is window]
             found = spans(np.concatenate(some))
@@ -171,7 +171,7 @@ class Warpgroups:
         self._fences[thread] = self._fences.get(thread, 0) + 1
 
     def commit(self) -> None:
-        """Make a group of the products since the last group.
+        """Make a group of the products begun since the last group.
 
         The first thread to call this makes the group for the whole warpgroup.
         """
@@ -497,7 +497,7 @@ class Warpgroups:
     # Registers
 
     def hold(self, call: str, x: Any, count: Any) -> None:
-        """Check the arguments only: the simulator moves no instructions."""
+        """Check the arguments only: the simulator never reorders instructions."""
         if getattr(x, "_space", "") != "local" or int(count) > x.size:
             raise TypeError(f"`{call}` takes a local array, and how many it has")
 

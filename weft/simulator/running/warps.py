@@ -22,11 +22,11 @@ Replies = dict[int, Any]
 
 @dataclass(frozen=True)
 class Exchange:
-    """A joint operation of a warp's lanes, from their arguments to their replies.
+    """A joint operation of a warp's lanes, which turns their arguments into replies.
 
     It begins when all lanes of the mask have arrived, except those that have returned.
     With `whole`, none of them may have returned, and all must be at the same line. If
-    it is `ordered`, memory accesses before it happen before those after it.
+    it is `ordered`, the lanes' earlier memory accesses happen before their later ones.
     """
 
     name: str

@@ -27,7 +27,7 @@ class Loaded:
 
 @dataclass(eq=False)
 class Window:
-    """An array's memory: the address at which it begins, and its bytes.
+    """An array's memory: its start address and its bytes.
 
     tile: the array as a kernel sees it; begins: the address of the first element of
     `tile`.
@@ -58,7 +58,7 @@ class Window:
         self.loaded = [*left, Loaded(start, stop, swizzle)]
 
     def other_swizzle(self, start: int, stop: int, swizzle: int) -> Loaded | None:
-        """Return a loaded box in this range that has another swizzle, or None."""
+        """Return a loaded box that overlaps the range with another swizzle, or None."""
         for each in self.loaded:
             if each.start < stop and start < each.stop and each.swizzle != swizzle:
                 return each

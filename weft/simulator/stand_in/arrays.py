@@ -84,7 +84,7 @@ class DeviceArray:
 
 
 def _alike(one: Any, other: Any) -> None:
-    """Raise TypeError if two arrays differ in type, ValueError if they do in shape.
+    """Raise TypeError for arrays of different types, ValueError for different shapes.
 
     Axes of length 1 are ignored.
     """
@@ -95,7 +95,7 @@ def _alike(one: Any, other: Any) -> None:
 
 
 def to_device(obj: Any, stream: Any = 0, copy: bool = True, to: Any = None) -> Any:
-    """Copy `obj`, as an array, to the device: into `to` if given, or a new array.
+    """Copy `obj`, as an array, to the device: into `to` if given, or into a new array.
 
     copy: whether to copy; otherwise `to` is not changed, and a new array has undefined
     contents.

@@ -57,7 +57,7 @@ class CudaKernel:
 
 
 class Overloads(dict[Any, Any]):
-    """The compiled forms of a kernel: the same for all arguments."""
+    """The compiled forms of a kernel by argument types: here they are all the same."""
 
     def __missing__(self, types: Any) -> SimpleNamespace:
         most = host.MULTIPROCESSORS
@@ -67,7 +67,7 @@ class Overloads(dict[Any, Any]):
 def jit(func_or_sig: Any = None, **given: Any) -> Any:
     """Mark a kernel or, with `device=True`, a device function.
 
-    func_or_sig: the function, a signature or a list of them. Options that only a
+    func_or_sig: the function, a signature or a list of signatures. Options that only a
     compiler needs are accepted.
     """
     told = meaning.told(func_or_sig, given, types.is_signature)
@@ -77,7 +77,7 @@ def jit(func_or_sig: Any = None, **given: Any) -> Any:
 
 
 def njit(func_or_sig: Any = None, **given: Any) -> Any:
-    """Mark a function for the host and for kernels; Python runs it."""
+    """Mark a function that the host and kernels can call; Python runs it."""
     if isinstance(func_or_sig, FunctionType):
         return Compiled(func_or_sig)
     return Compiled

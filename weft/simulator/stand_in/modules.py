@@ -15,7 +15,7 @@ from weft.simulator.stand_in.vectors import VECTORS
 
 
 class Stream:
-    """A stream; everything in it has completed when a call returns."""
+    """A stream whose work is complete as soon as the call that queues it returns."""
 
     def __init__(self, handle: int = 0) -> None:
         self.handle = handle
@@ -56,7 +56,7 @@ class CompilerError(Exception):
 
 
 class CompilerWarning(Warning):
-    """A warning only for warning filters: none is issued here."""
+    """A warning that is never issued: it exists so that warning filters can name it."""
 
 
 def _declared(*_: Any, **__: Any) -> Any:
@@ -155,7 +155,7 @@ def _typeof(value: Any) -> Any:
 
 
 def _package_members() -> dict[str, Any]:
-    """Return the names that a file can import from `numba`."""
+    """Return what a file can import from `numba`, by name, apart from its modules."""
     return {
         **types.TYPES,
         **_ERRORS,

@@ -5,7 +5,7 @@
     void(float32[:], int32) a signature, which may be a string, too
 
 Types are values: two with the same name are equal. The rules for converting arguments,
-in `converts`, are Numba's; a test compares the two.
+in `converts`, are Numba's; a test compares them with Numba.
 """
 
 import sys
@@ -51,7 +51,7 @@ class Number(Type):
     """A number type of `bitwidth` bits.
 
     A conversion returns a NumPy number, which keeps its type in a kernel. If NumPy is
-    not loaded, it returns a Python number rounded to as many bits.
+    not loaded, it returns a Python number rounded to that many bits.
     """
 
     bitwidth: int
@@ -74,7 +74,7 @@ class Integer(Number):
         return self.name.startswith("int")
 
     def _rounded(self, value: Any) -> int:
-        """Truncate `value`. Raises OverflowError if the integer needs more bits."""
+        """Truncate `value`. Raises OverflowError if the type cannot hold the result."""
         whole = int(value)
         low = -(1 << self.bitwidth - 1) if self.signed else 0
         if not low <= whole < low + (1 << self.bitwidth):
@@ -208,7 +208,7 @@ def signature_types(signature: Any) -> tuple[tuple[Any, ...], Any]:
 def array_type(dtype: Any, ndim: int, layout: str) -> Array:
     """Return the type of an array.
 
-    dtype: a NumPy dtype. Raises ValueError if a kernel has no such type.
+    dtype: a NumPy dtype. Raises ValueError if kernels have no such type.
     """
     return Array(_named(dtype.name), ndim, layout)
 

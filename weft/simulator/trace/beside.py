@@ -3,7 +3,8 @@
 An operation of the TMA or of wgmma is a separate thread in the trace. It is ordered
 after all that its starting thread knew when it began. Its accesses are recorded when it
 begins, again after each barrier of the block, and when it is done, so an access in
-between collides with one of these. A wait orders the waiting thread after them.
+between collides with one of these. A thread that waits for the operation is ordered
+after all these accesses.
 
 PTX ISA, "Async proxy", "Async Operations".
 """
@@ -45,7 +46,7 @@ _FIRST = 1 << 40  # the number of the first operation: larger than those of all 
 
 
 class TracedBeside(Beside):
-    """Records the operations alongside the threads, in the log of a `TracedRun`."""
+    """Records in a `TracedRun`'s log the operations that run alongside its threads."""
 
     def __init__(self, run: Any) -> None:
         self._run = run
@@ -102,7 +103,7 @@ class TracedBeside(Beside):
         begun.rows = self._run.log.rows
 
     def passed(self, block: Block) -> None:
-        """Record again the accesses of `block`'s unfinished operations at a barrier."""
+        """At a barrier, record again what `block`'s unfinished operations access."""
         for one in self._open:
             begun = self._begun[one]
             if begun.starter.block is block:

@@ -51,7 +51,7 @@ NOTHING = Known({}, {})
 
 
 def joined(known: Iterable[Known]) -> Known | None:
-    """Join all of `known`, or return None if there is none.
+    """Join all of `known`, or return None if it is empty.
 
     Duplicates, which are common, are joined once.
     """
@@ -216,7 +216,11 @@ class Clocks:
         return Known(blocks, threads).with_(joined(before) or NOTHING)
 
     def agree(self, threads: list[Thread], row: int) -> None:
-        """Let each of `threads` know all that any of them knows, and pass it on."""
+        """Let each of `threads` know all that any of them knows.
+
+        They also share what they will know after a fence, and what their past fences
+        let them pass on.
+        """
         known = self.told((self.of[thread], row) for thread in threads)
         pending = None
         if self._told:
@@ -227,7 +231,7 @@ class Clocks:
             self._renew(thread, known=known, pending=pending)
 
     def apart(self, thread: Thread, number: int, known: Known) -> View:
-        """Return a view for an operation that `thread` started and that runs alongside.
+        """Return a view for an operation that `thread` started, to run alongside it.
 
         The view has the operation's `number` instead of a thread's, and no warp.
         """
@@ -259,9 +263,9 @@ class Clocks:
 
         What a thread knew at a fence is released with its next atomics. A thread that
         then executes an atomic operation on the same address receives it, if the fence
-        was wider than the first thread's block or both are in that block. Of the
-        `relaxed` accesses, a store releases (replacing what was there), and a load
-        receives. Returns the thread's new view, or None if it has received nothing new.
+        was wider than a block or both threads are in the same block. Of the `relaxed`
+        accesses, a store releases (replacing what was there), and a load receives.
+        Returns the thread's new view, or None if it has received nothing new.
         """
         view = self.of[thread]
         cell = space, None if space == "global" else view.block, address
@@ -281,7 +285,7 @@ class Clocks:
 
 
 def merged(passed: Iterable[Passed]) -> Passed | None:
-    """Merge all of `passed`, or return None if there is none.
+    """Merge all of `passed`, or return None if it is empty.
 
     Duplicates, which are common, are merged once.
     """

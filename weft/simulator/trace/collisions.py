@@ -1,4 +1,4 @@
-"""Find conflicts of threads with operations that run alongside them.
+"""Find conflicts between threads and operations that run alongside them.
 
 PTX ISA, "wgmma.wait_group": registers of a product must not be accessed before it is
 done. "Async proxy": what ordinary stores have written is visible to the TMA and wgmma
@@ -79,7 +79,7 @@ def _touching(trace: Trace, rows: Columns, held: Held) -> Columns:
 
 
 def misread(trace: Trace) -> Mismatch | None:
-    """Return the first operand whose read and load differ in their swizzle, or None."""
+    """Return the first operand read with a swizzle other than its load's, or None."""
     number = trace.of_views("number")[trace.view] if trace.bulk.mismatches else None
     for one in trace.bulk.mismatches:
         rows = np.flatnonzero((number == one.one) & (trace.space == SHARED))

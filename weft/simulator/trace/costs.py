@@ -25,8 +25,9 @@ _KEPT = 4096  # shapes whose cost is cached
 def sectors(
     shape: int, lanes: int, start: int, unit: int, size: int, turns: bool
 ) -> tuple[int, int, tuple[int, ...]]:
-    """Return how many sectors a request moves, the minimum, and which ones it touches.
+    """Count the sectors that a request moves, and find those that it touches.
 
+    Returns the count, the fewest that would do, and the positions of those touched.
     start: the position of the first lane's element in its sector, which counts as
     sector 0. turns: whether lanes with the same address take turns.
     """
@@ -99,14 +100,14 @@ def turns_of(numbers: list[int]) -> list[int]:
 
 
 def _spread(address: int, size: int, piece: int) -> range:
-    """Return the numbers of the pieces, of `piece` bytes, that an access touches."""
+    """Return the indices of the `piece`-byte pieces that an access touches."""
     return range(address // piece, (address + size - 1) // piece + 1)
 
 
 def _share(at: dict[int, int]) -> bool:
     """Return whether lanes need the same element as their neighbours.
 
-    That holds if all lanes k and k ^ 1 that take part do, or all k and k ^ 2.
+    Neighbours are either lanes k and k ^ 1, or lanes k and k ^ 2, where both take part.
     """
     return any(
         all(at.get(lane ^ step, number) == number for lane, number in at.items())

@@ -33,7 +33,7 @@ from weft.simulator.trace.shapes import Shapes
 
 
 class Counted:
-    """The counts of `notes`, each computed when it is first requested."""
+    """The counts that follow from `notes`, each computed when it is first requested."""
 
     def __init__(self, notes: Notes) -> None:
         self._notes = notes
@@ -230,7 +230,10 @@ class Instruction:
 
 
 def _by_start(numbers: list[int], each: int) -> list[tuple[int, list[int]]]:
-    """Group numbers by their position, 0, 1, …, in a piece of `each` numbers."""
+    """Group numbers by their remainders modulo `each`, a power of two.
+
+    If `each` is 0, all of them form one group.
+    """
     if each <= 1:
         return [(0, numbers)]
     starts = set(map((each - 1).__and__, numbers))
@@ -266,7 +269,7 @@ def _split(
 ) -> Iterator[Touched]:
     """Yield each region's part of the lists of a spot that touches several regions.
 
-    If regions overlap, one of them gets the accesses.
+    Where regions overlap, only one of them gets the accesses.
     """
     mine = [k for k, r in enumerate(notes.regions) if r.space == spot.space]
     mine.sort(key=lambda k: (notes.regions[k].first, -notes.regions[k].size))
@@ -288,7 +291,8 @@ def _split(
 def local_accesses(notes: Notes) -> Counter[int]:
     """Count each spot's accesses to local memory.
 
-    Most threads do the same there, so equal lists are counted once.
+    Most threads access their local memory alike, so a run of equal lists is examined
+    only once.
     """
     found: Counter[int] = Counter()
     spots = {
@@ -306,7 +310,7 @@ def local_accesses(notes: Notes) -> Counter[int]:
 
 
 def _runs(notes: Notes, number: int) -> Iterator[tuple[list[int], int]]:
-    """Yield one list of each run of equal lists `number`, and the length of the run."""
+    """Yield, for each run of equal lists `number`, one of them and their count."""
     last: list[int] = []
     times = 0
     for block in notes.blocks:

@@ -9,12 +9,12 @@ from weft.places import Place
 class Line:
     """The requests of one instruction of the kernel to one array.
 
-    `array` is the array's name in the kernel, `store` whether the instruction writes.
-    For global memory `sectors` counts those moved and `ideal` those that would have
-    sufficed; for shared memory `ideal` is the fewest passes possible and `conflicts`
-    counts the additional ones. `lanes` counts the accesses, one for each lane that took
-    part, `bytes` is what they requested; in `divergent` requests not every thread of
-    the warp took part.
+    `array` is the array's name in the kernel, and `store` says whether the instruction
+    writes. For global memory `sectors` counts those moved and `ideal` those that would
+    have sufficed; for shared memory `ideal` is the fewest passes possible and
+    `conflicts` counts the additional ones. `lanes` counts the accesses, one for each
+    lane that took part, and `bytes` is how much they requested. `divergent` counts the
+    requests in which not every thread of the warp took part.
     """
 
     place: Place
@@ -48,7 +48,7 @@ class Work:
     `requested` is what its threads request from global memory, `moved` the sectors that
     the L1 cache has to fetch or send for that, `touched` the distinct sectors among
     those: at least that much comes from or goes to DRAM. All are in bytes. `flops`
-    counts the operations + − × ÷ on floating-point numbers that the source contains.
+    counts how often the floating-point +, −, × and ÷ in the source are executed.
     """
 
     place: Place | None
@@ -61,5 +61,5 @@ class Work:
 
     @property
     def intensity(self) -> float:
-        """Operations per byte that has to come from DRAM or go there."""
+        """Operations per byte that has to be read from DRAM or written to it."""
         return self.flops / self.touched if self.touched else float("inf")

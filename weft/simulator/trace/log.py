@@ -24,9 +24,11 @@ _SPACES = {"global": GLOBAL, "shared": SHARED, "local": LOCAL, "constant": GLOBA
 class Log:
     """The log of accesses: each access puts FIELDS integers into `entries`.
 
-    These are the number of the access's place, shifted by OPERATION, plus the
-    operation; the number of the array, see `number`; and two indices, or an offset in
-    bytes and, if it is WIDE, a size in bytes.
+    The integers are:
+
+    - the number of the access's place, shifted by OPERATION, plus the operation
+    - the number of the array (see `number`)
+    - two indices, or an offset in bytes and, if the access is WIDE, a size in bytes
     """
 
     def __init__(self, entries: list[int] | None = None) -> None:
@@ -52,9 +54,10 @@ class Log:
         self._turn_views.append(view)
 
     def number(self, array: int, start: int, strides: tuple[int, ...]) -> int:
-        """Return a number for a view of `array` with this start and strides in bytes.
+        """Return a number for a view of `array` with this start and these strides.
 
-        This number is used with two indices, and the next one with an offset in bytes.
+        An access is recorded with this number and two indices, or with the number after
+        it and an offset in bytes. start: an address. strides: in bytes.
         """
         s0, s1 = (*strides, 0, 0)[:2]
         self._memory += (array, start, s0, s1), (array, start, 1, 0)
@@ -81,10 +84,10 @@ class Log:
     def accesses(
         self, of: Addresses, so_far: bool = False
     ) -> tuple[dict[str, Columns], Columns]:
-        """Return the recorded accesses; unless `so_far`, the log is discarded.
+        """Return the recorded accesses, and discard the log unless `so_far`.
 
-        Returns the columns of a `Trace`, except that `site` has the run's numbers for
-        places; and for each of these numbers how many accesses there were to arrays of
+        Returns columns of a `Trace`, in which `site` has the run's numbers for places,
+        and, for each of these numbers, how many accesses there were to arrays of
         floating-point numbers.
         """
         self.pack()

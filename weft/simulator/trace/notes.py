@@ -2,20 +2,20 @@
 
 A *spot* is a place in the source that touches memory in one way. There, each thread
 notes which element it touches: the element's *number* is its address in the memory
-space, divided by the spot's `unit`. Between two barriers a thread has touched the
-entries between two lengths of its lists. The k-th entries of 32 lanes' lists are the
-k-th request of their warp, unless lanes skip iterations; then there is a list with the
-iteration of each entry, see `Spot.iterations`.
+space, divided by the spot's `unit`. The lengths of a thread's lists at two barriers say
+which of their entries it noted in between. The k-th entries of 32 lanes' lists are
+the k-th request of their warp, unless lanes skip iterations; then there is a list with
+the iteration of each entry (see `Spot.iterations`).
 
 The accesses at one spot are in order; those at different spots are not. Where it
-matters which of a thread's accesses to an element came first, there is more:
+matters which of a thread's accesses to an element came first, more is noted:
 
 - The spots of a local array share one list. Its entries are numbers times its *step*,
   plus the spot's `code`, which is less than the step.
 - A thread may write to shared memory, or to global memory that held nothing, and then
   read at another spot with no barrier in between. Then it notes with each write how
-  many reads it has noted at that spot, see `Spot.counts`. A read without such a count
-  is assumed to come first.
+  many reads it has noted at that spot (see `Spot.counts`). A read without such a
+  count is assumed to come first.
 """
 
 from bisect import bisect_right
@@ -69,12 +69,12 @@ class Spot:
     `region` is an index into the regions, or SEVERAL if it varies. `kinds` are those of
     `Trace.atomics`: "one" and "known" only if they apply to all its executions. `flops`
     is the number of floating-point operations per execution. `list` is the index of the
-    lists with its entries. `counts` maps the list of a spot where the same thread may
-    read later, with no barrier in between, to the list that has its length at each
-    execution of this spot. `iterations` is the index of the lists with the iterations
-    in which it was executed, where equal numbers mean equal iterations, or -1 if lanes
-    are in step. Spots with the same `site` are one instruction whose access size
-    varies.
+    lists with its entries. `counts` maps the list of each spot where the same thread
+    may read later, with no barrier in between, to the list that notes the former's
+    length at each execution of this spot. `iterations` is the index of the lists with
+    the iterations in which it was executed, where equal numbers mean equal iterations,
+    or -1 if lanes are in step. Spots with the same `site` are one instruction whose
+    access size varies.
     """
 
     place: Place
@@ -113,11 +113,10 @@ class Meeting:
 class Block:
     """The notes of a block's threads.
 
-    `lists[k][t]` is list k of thread t; `lists[k]` is None if no thread has one.
-    `marks[b][k][t]` is that list's length when the block passed its barrier b, counting
-    barriers of the grid; `grids` lists which of them were the grid's. `meetings` are
-    those of its warps, in order. Neither `marks` nor `meetings` have the lengths of
-    lists of iterations.
+    `lists[k][t]` is list k of thread t; `lists[k]` is None if no thread has it.
+    `marks[b][k][t]` is that list's length when the block passed its barrier b. These
+    barriers include the grid's, which `grids` lists. `meetings` are those of its warps,
+    in order. Neither `marks` nor `meetings` have the lengths of lists of iterations.
     """
 
     number: int

@@ -15,10 +15,10 @@ class Grouped:
     """Accesses, grouped by request: one execution of an instruction by a warp.
 
     Columns with one entry per access, in order of instruction and thread: its row in
-    the trace, its instruction as it was given, how many times its warp had executed
-    that instruction before, and the number of its request. Requests are numbered from
-    0, ordered by instruction, then by warp, then by time; `requests` is how many there
-    are.
+    the trace, its instruction as given to `grouped`, how many times its warp had
+    executed that instruction before, and the number of its request. Requests are
+    numbered from 0, ordered by instruction, then by warp, then by time; `requests` is
+    how many there are.
     """
 
     rows: Columns
@@ -31,8 +31,9 @@ class Grouped:
 def grouped(trace: Trace, rows: Columns, instruction: Columns) -> Grouped:
     """Group the accesses `rows` into requests. instruction: each access's instruction.
 
-    The lanes of a warp that execute an instruction in the same iteration form one
-    request; if lanes are in step, those that execute it for the k-th time do.
+    The lanes of a warp that execute an instruction for the k-th time in the same
+    iteration form one request. Where lanes are in step, all executions count as the
+    same iteration.
     """
     thread = columns.dense(trace.of_views("number"))[trace.view[rows]]
     order, new = columns.order(instruction, thread, trace.iteration[rows])

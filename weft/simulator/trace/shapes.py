@@ -33,7 +33,7 @@ def _ones(count: int) -> int:
 
 
 def offsets(shape: int, lanes: int) -> tuple[int, ...]:
-    """Return each lane's distance from the first, in units."""
+    """Return each lane's distance from the first lane, in the spot's units."""
     whole = (shape + _BIAS * _ones(lanes)).to_bytes(8 * lanes, "little")
     return tuple(n - _BIAS for n in struct.unpack(f"{lanes}Q", whole))
 
@@ -41,9 +41,9 @@ def offsets(shape: int, lanes: int) -> tuple[int, ...]:
 class Shapes:
     """The requests of a spot.
 
-    `firsts` maps each mask of lanes that took part, and each shape, to the numbers of
-    the first of these lanes. `divergent` counts the requests in which threads of the
-    warp are missing.
+    `firsts[mask][shape]` has one number for each request of this shape in which the
+    lanes in this mask took part: that of the first lane. `divergent` counts the
+    requests in which not every thread of the warp took part.
     """
 
     __slots__ = "divergent", "firsts"

@@ -1,13 +1,13 @@
 """Prove quickly, from notes, that a launch has no hazard, or say where one may be.
 
 Two threads race only over an element that both touch between the same two barriers, one
-of them writing. A read is early only if no thread had written the element. Sets of
-elements show for most kernels that there is neither. What they cannot decide is a
-*suspect*: notes do not include what a fence or an atomic operation tells another
-thread, nor what a copy in flight waits for. Suspecting too much is safe. If nothing is
-suspected, that proves that `races`, `unwritten` and `unfinished` of the sanitizer find
-nothing either. To decide on suspects, the sanitizer needs the accesses to them in
-order, and all atomic operations.
+of them writing. A read is early only if no thread has written the element before. For
+most kernels, sets of elements show that there are neither races nor early reads. What
+they cannot decide is a *suspect*: notes do not include what a fence or an atomic
+operation tells another thread, nor what a copy in flight waits for. Suspecting too much
+is safe. If nothing is suspected, that proves that `races`, `unwritten` and `unfinished`
+of the sanitizer find nothing either. To decide on suspects, the sanitizer needs the
+accesses to them in order, and all atomic operations.
 """
 
 from collections import Counter
@@ -63,7 +63,8 @@ def suspects(notes: Notes) -> list[Suspect]:
 def swapped(notes: Notes, memories: list["Memory"]) -> list[Suspect]:
     """Return the memory that compare-and-swaps touch.
 
-    The sanitizer needs these accesses to see which reads only guess a swap's old value.
+    From the accesses to it, the sanitizer sees which reads only guess a swap's old
+    value.
     """
     found: list[Suspect] = []
     for memory in memories:
@@ -112,7 +113,7 @@ class Memory:
         return any(r.first <= at < r.first + r.size for r in self.fresh_regions)
 
     def touched(self, block: Block, spot: Spot) -> dict[int, Source]:
-        """Return the units a block touched at `spot`, by the barrier that follows."""
+        """Return the units a block touched at `spot`, grouped by the next barrier."""
         found = intervals(block, spot.list)
         step, code = self.notes.steps[spot.list], spot.code
         if step == 1 and spot.size == self.unit:
@@ -128,7 +129,11 @@ class Memory:
         return cut
 
     def timeline(self, block: Block) -> list[tuple[int, Interval]]:
-        """Return a block's barriers by number, each with the accesses before it."""
+        """Return the accesses of a block between its barriers, in order.
+
+        Each item has the number of the barrier that follows, and the accesses since the
+        barrier before. Intervals without accesses are left out.
+        """
         found: dict[int, Interval] = {}
         for spot in self.spots:
             for at, source in self.touched(block, spot).items():
@@ -148,7 +153,8 @@ class Memory:
 def intervals(block: Block, number: int) -> dict[int, Source]:
     """Split a block's lists with this `number` at the block's barriers.
 
-    Returns, by the barrier that follows, the entries of each thread that noted any.
+    Returns a dict from the number of the barrier that follows to the entries of each
+    thread that noted any.
     """
     lists = block.lists[number]
     if lists is None:
@@ -168,7 +174,11 @@ def intervals(block: Block, number: int) -> dict[int, Source]:
 
 
 def ends(block: Block, number: int, at: int) -> tuple[Lengths, Lengths]:
-    """Return where the entries before barrier `at` begin and end in each list."""
+    """Return where the entries between barriers `at - 1` and `at` begin and end.
+
+    These are positions in each thread's list `number`, from its start if `at` is 0, and
+    up to its end if there is no barrier `at`.
+    """
     lists = block.lists[number] or []
     none = [0] * len(lists)
     begin = block.marks[at - 1][number] if at else None
@@ -223,7 +233,10 @@ def regions_of(notes: Notes, spot: Spot) -> set[int]:
 
 
 def clash(memory: Memory, interval: Interval) -> set[int]:
-    """Return elements that two owners touch, at least one writing, not both relaxed."""
+    """Return the elements on which accesses by two owners conflict.
+
+    At least one of the accesses writes, and at least one is neither atomic nor relaxed.
+    """
     writes, changes, reads, peeks = (
         [interval[spot] for spot in spots if spot in interval]
         for spots in (memory.writes, memory.changes, memory.reads, memory.peeks)
@@ -237,9 +250,9 @@ def clash(memory: Memory, interval: Interval) -> set[int]:
 
 
 def shared_out(own: list[Source], others: list[Source], alone: bool) -> set[int]:
-    """Return elements that one owner has in `own`, and another owner in `others`.
+    """Return the elements that one owner has in `own` and another has in `others`.
 
-    alone: whether elements that two owners have in `own` are returned, too.
+    alone: whether elements that two owners have in `own` are returned too.
     """
     everything = union(own)
     count = sum(len(one) for source in own for one in source.values())
@@ -264,7 +277,7 @@ def union(sources: Iterable[Source]) -> set[int]:
 
 
 def owned(sources: list[Source]) -> dict[int, set[int]]:
-    """Return the elements of each owner in any of the sources."""
+    """Return each owner's elements, collected from all of the sources."""
     found: dict[int, set[int]] = {}
     for source in sources:
         for owner, one in source.items():
@@ -286,7 +299,10 @@ def repeated(own: dict[int, set[int]], everything: set[int]) -> set[int]:
 def early(
     memory: Memory, block: Block, at: int, interval: Interval, *written: set[int]
 ) -> set[int]:
-    """Return the unwritten elements that a block reads before barrier `at`."""
+    """Return the unwritten elements that a block reads in an interval.
+
+    at: the barrier that ends the interval. written: elements written earlier.
+    """
     found: set[int] = set()
     for spot, source in interval.items():
         if spot in memory.fresh and spot.operation != WRITE:
@@ -370,7 +386,10 @@ def stored(memory: Memory, interval: Interval) -> set[int]:
 def within(
     memory: Memory, block: Block, at: int, interval: Interval, *written: set[int]
 ) -> set[int]:
-    """Return the suspicious elements that a block touched before its barrier `at`."""
+    """Return the suspicious elements that a block touched in one interval.
+
+    interval: its accesses between barriers `at - 1` and `at`.
+    """
     found = clash(memory, interval) | early(memory, block, at, interval, *written)
     if not found or all(meeting.at != at for meeting in block.meetings):
         return found
@@ -385,8 +404,8 @@ def by_warps(
 ) -> set[int]:
     """Return the elements that stay suspicious although some lanes have met.
 
-    Lanes that have met know each other's earlier accesses. If their groups overlap, all
-    that the block touched stays suspicious.
+    Lanes that have met know each other's earlier accesses. If groups of such lanes
+    overlap, every element that the block touched stays suspicious.
     """
     companies: dict[tuple[int, ...], list[Meeting]] = {}
     for meeting in block.meetings:
@@ -424,7 +443,7 @@ def company(
     threads: tuple[int, ...],
     meetings: list[Meeting],
 ) -> Block:
-    """Return some threads' accesses before barrier `at` as those of a separate block.
+    """Return some threads' accesses between barriers `at - 1` and `at` as a block.
 
     The block's barriers are the meetings of these threads.
     """
@@ -526,7 +545,10 @@ def join(together: Interval, block: int, interval: Interval) -> None:
 
 
 def separate(memory: Memory) -> bool:
-    """Return whether no element is written and touched again, or changed and read."""
+    """Return whether accesses that could conflict touch different elements.
+
+    If so, every written element is touched only once, and no changed element is read.
+    """
 
     def entries(spots: list[Spot]) -> list[Numbers]:
         sources = memory.all_of(spots)
@@ -544,7 +566,7 @@ def separate(memory: Memory) -> bool:
 def of_local(memory: Memory) -> Iterable[Suspect]:
     """Return the suspects in local memory: elements read before they are written.
 
-    Threads that do the same are analysed once.
+    Of consecutive threads that do the same, only the first is analysed.
     """
     lists = sorted({spot.list for spot in memory.spots})
     if len(lists) == 1 and memory.notes.steps[lists[0]] > 1:
@@ -561,7 +583,7 @@ def of_local(memory: Memory) -> Iterable[Suspect]:
 
 
 def by_thread(memory: Memory, block: Block, lists: list[int]) -> list[list[Any]]:
-    """Return each thread's notes in `lists`, and their lengths when it synchronised."""
+    """Return each thread's notes in `lists`, and their counts at synchronisations."""
     some = [k for k in lists if block.lists[k] is not None]
     if not some:
         return []
@@ -597,7 +619,10 @@ def of_thread(memory: Memory, block: Block, thread: int) -> set[int]:
 
 
 def of_shared_list(memory: Memory, number: int) -> set[int]:
-    """Return elements whose first access in the shared list `number` is not a write."""
+    """Return the elements that a thread accesses without having written them first.
+
+    number: the list in which all spots of `memory` note what they access.
+    """
     found: set[int] = set()
     last: Numbers = []
     for block in memory.notes.blocks:
@@ -609,7 +634,7 @@ def of_shared_list(memory: Memory, number: int) -> set[int]:
 
 
 def first_reads(memory: Memory, number: int, entries: Numbers) -> set[int]:
-    """Return the elements in a thread's `entries` that it did not write first."""
+    """Return the elements in a thread's `entries` whose first access is not a write."""
     step = memory.notes.steps[number]
     spots = [spot for spot in memory.spots if spot.list == number]
     writes = {s.code for s in spots if s.operation == WRITE and s in memory.fresh}

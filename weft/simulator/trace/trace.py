@@ -35,7 +35,7 @@ class Copied:
 
 @dataclass
 class Apart:
-    """An operation alongside the threads.
+    """An operation that runs alongside the threads.
 
     thread: the number of the thread that started it.
     """
@@ -69,9 +69,9 @@ class Held:
 
 @dataclass
 class Mismatch:
-    """An operand read with a different swizzle from that of its array's load.
+    """An operand read with a swizzle other than that used to load its array.
 
-    of: the array's name. one: the operation that reads it.
+    of: the array's name. one: the operation that reads the operand.
     """
 
     one: int
@@ -84,15 +84,15 @@ class Mismatch:
 
 @dataclass
 class Bulk:
-    """The operations alongside the threads of a launch: copies, products, and waits.
+    """The operations that run alongside a launch's threads, and the waits for them.
 
     copies: bulk loads, by the row at which they begin. passes: for each completed wait
     at an mbarrier, the row, the thread's number in the whole grid, the mbarrier, and
-    how many of its phases were complete. apart: operations, by the number that they
-    have instead of a thread's. fences: the rows of fences of the async proxy. waits:
-    for each `wgmma_wait`, the row, the thread's number, and how many groups it does not
-    wait for. ends: for each block, the views of its threads when they ended. remote:
-    whether a block has accessed another's shared memory.
+    how many of its phases were complete. apart: operations, by the number that each
+    has instead of a thread's number. fences: the rows of fences of the async proxy.
+    waits: for each `wgmma_wait`, the row, the thread's number, and how many groups it
+    does not wait for. ends: for each block, the views of its threads when they ended.
+    remote: whether a block has accessed another's shared memory.
     """
 
     copies: dict[int, Copied] = field(default_factory=dict)
@@ -124,8 +124,8 @@ class Trace:
     because they had ended. `barriers` counts, for block and place, how many times the
     block passed the barrier there. `extents` has the address and the shape of each
     array; () for one whose elements are not contiguous. `bulk` has the operations
-    alongside the threads. `iterations` has the number of the iteration for rows at
-    which lanes may be out of step.
+    that run alongside the threads. `iterations` has the number of the iteration for
+    rows at which lanes may be out of step.
     """
 
     places: list[Place]
@@ -176,7 +176,10 @@ class Trace:
 
     @cached_property
     def owner(self) -> Columns:
-        """For each access, the block that owns the memory, if that is shared."""
+        """For each access, the block whose shared memory it touches.
+
+        For any other memory, it is the block that makes the access.
+        """
         if not self.bulk.remote:
             return self.block
         return np.where(self.remote, self._of_view("memory"), self.block)
@@ -197,7 +200,7 @@ class Trace:
 
     @cached_property
     def epoch(self) -> Columns:
-        """For each access, the number of barriers that its thread had passed before."""
+        """For each access, how many barriers its thread had passed before it."""
         return self._of_view("epoch")
 
     @property
@@ -230,12 +233,12 @@ class Trace:
         return f"{self.arrays[array]}[{', '.join(str(int(i)) for i in index)}]"
 
     def by(self, row: int) -> tuple[Index, Index]:
-        """Return the indices of the thread and of the block that accessed at `row`."""
+        """Return the indices of the thread and block that made the access at `row`."""
         thread, block = int(self.thread[row]), int(self.block[row])
         return unravel(thread, self.block_size), unravel(block, self.grid_size)
 
     def thread_at(self, row: int, with_block: bool = False) -> str:
-        """Name the thread that made the access at `row`: 'thread 3 of block 0'."""
+        """Name the thread of access `row`: 'thread 3' or 'thread 3 of block 0'."""
         thread, block = self.by(row)
         return f"thread {named(thread)}" + f" of block {named(block)}" * with_block
 

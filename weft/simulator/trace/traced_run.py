@@ -222,13 +222,14 @@ class CalledRun(TracedRun):
 
 
 class ValuedRun(TracedRun):
-    """A launch run again, to learn what memory holds at the accesses `wanted`.
+    """A launch that is run again to learn what memory holds at the `wanted` accesses.
 
     wanted: row → the address of the element to look at. `values` has two values of the
-    element for each row: when the access was recorded, which is after a store but
-    before any other operation, and after the access; None if that is unknown.
-    `meetings` are the barriers passed: the number of rows before each, its threads as
-    (block, thread), and its place. The run ends with `Enough` after the last row.
+    element for each row, or None for an unknown one: the value when the access was
+    recorded, which is after a store but before any other operation, and the value after
+    the access. `meetings` has for each barrier passed the number of rows before it, its
+    threads as (block, thread), and its place. The run ends with `Enough` after the last
+    row.
     """
 
     def __init__(self, wanted: dict[int, int], *args: Any, **options: Any) -> None:
@@ -256,8 +257,8 @@ class ValuedRun(TracedRun):
     def waiting(self, block: int) -> dict[int, tuple[Any, Place]]:
         """Return a key and a place for each thread of `block` that waits at a barrier.
 
-        The key has the barrier and the iterations of loops: threads with equal keys
-        meet.
+        The key consists of the barrier and the counts of loop iterations. Threads with
+        equal keys meet.
         """
         return {
             t.number: (
@@ -275,7 +276,7 @@ class ValuedRun(TracedRun):
         self.settle()
 
     def settle(self) -> None:
-        """Record the value that the last requested access has left in memory."""
+        """Record the value that the last `wanted` access has left in memory."""
         if self._open is not None:
             row, x, at = self._open
             self.values[row] = self.values[row][0], _value(x, at)
@@ -330,4 +331,4 @@ class _Watched(list[int]):
 
 
 class Enough(Fault):
-    """Ends a run that has seen all it was made to see."""
+    """Raised to end a run that has seen all that it was meant to see."""

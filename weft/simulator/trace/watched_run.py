@@ -108,7 +108,7 @@ class WatchedRun(Run):
 
     @abstractmethod
     def attached(self, x: Watched) -> None:
-        """Prepare an array: set what the kernel looks up in it to note accesses."""
+        """Prepare an array: set the attributes that are used to note accesses to it."""
 
     @abstractmethod
     def accessed(self, x: Watched, offset: int, operation: int, site: Any) -> None:
@@ -177,10 +177,11 @@ class WatchedRun(Run):
     # Places, by number
 
     def site(self, frame: FrameType) -> int:
-        """Return the number of the learner's instruction in progress, from `frame` up.
+        """Return the number of the learner's instruction in progress.
 
-        The number is shifted by OPERATION. Places that a translation has numbered count
-        up from 0, the others down from the last number.
+        It is sought in `frame` and then in its callers. Places that a translation has
+        numbered have numbers from 0 up, the others from the highest number down. The
+        result is the number shifted left by OPERATION bits.
         """
         known = self._sites.get
         while True:
@@ -227,7 +228,7 @@ class WatchedRun(Run):
     def arithmetic(self, executed: dict[int, int]) -> dict[Place, int]:
         """Return how many floating-point operations each line has done.
 
-        executed: how many times loads were executed, by the numbers of their places.
+        executed: how often each load was executed, by the number of its place.
         """
         done = {site >> OPERATION: times for site, times in self._flops.items()}
         flops: dict[Place, int] = {}

@@ -1,1 +1,1 @@
-"""Translation of a learner's kernel into Python on plain numbers and memory."""
+"""Translation of a learner's kernel into Python that uses plain numbers and memory."""

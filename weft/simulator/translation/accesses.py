@@ -1,4 +1,4 @@
-"""Translates accesses to memory: indexing, checks, notes and marks."""
+"""Translation of memory accesses: indexing, checks, notes and marks."""
 
 import ast
 from typing import Any
@@ -162,7 +162,7 @@ class Accesses(Values):
         return syntax.either(noted, note, where=node)
 
     def _iteration(self, node: ast.expr) -> tuple[int, ast.expr]:
-        """Return a new list's number, and a call that notes the iteration there."""
+        """Return a new list's number, and a call that notes the iteration in it."""
         assert self.around is not None
         number = self.function.number(node, 0, Spotted())
         at = self.function.local_number(number)
@@ -231,7 +231,7 @@ class Accesses(Values):
     def _mark_written(
         self, base: ast.expr, alias: str, indices: list["Index"], node: ast.AST
     ) -> None:
-        """Mark an element as written, in an array that has marks."""
+        """Mark an element as written if its array has marks."""
         marks = self.of_array(base, alias, "w", node)
         none = syntax.constant(None, node)
         test = syntax.placed(ast.Compare(marks, [ast.IsNot()], [none]), node)
@@ -321,7 +321,7 @@ def attribute_of(of: ast.expr, what: str, node: ast.AST) -> ast.expr:
 
 
 def part_of(array: Any, what: str) -> Any:
-    """Return the property that `attribute_of` calls `what`, or None."""
+    """Return the property of `array` that `attribute_of` calls `what`, or None."""
     if what in _ATTRIBUTES:
         return getattr(array, _ATTRIBUTES[what], None)
     strides, axis = getattr(array, _STRIDES[what[0]], ()), int(what[1:])
@@ -334,7 +334,10 @@ _STRIDES = {"s": "strides", "t": "_steps"}
 
 
 def is_natural(index: ast.expr) -> bool:
-    """Return whether an index is never below 0, where Python counts from the end."""
+    """Return whether an index is known not to be negative.
+
+    Python counts a negative index from the end.
+    """
     found = kind(index)
     return isinstance(found, Num) and found.natural
 

@@ -20,7 +20,10 @@ class Atomics(Accesses):
     """Translates `cuda.atomic`."""
 
     def atomic(self, node: ast.Call, name: str) -> ast.expr:
-        """Translate `cuda.atomic.add(x, i, value)`, which returns the old value."""
+        """Translate an atomic operation, such as `cuda.atomic.add(x, i, value)`.
+
+        name: the name of the operation, such as "add".
+        """
         given = [kind(argument) for argument in node.args]
         known = not any(part.loaded for part in _flat(given[1:2]))
         if self._is_direct(node, name, given):
@@ -57,7 +60,7 @@ class Atomics(Accesses):
         return self.by_numbers and known
 
     def _changed_at_once(self, node: ast.Call, name: str, known: bool) -> ast.expr:
-        """Translate an atomic operation to a load, arithmetic and a store."""
+        """Translate an atomic operation into a load, arithmetic and a store."""
         x, index, value = node.args
         of, given = kind(x), kind(value)
         assert isinstance(of, Arr)

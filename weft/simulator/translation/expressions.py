@@ -49,7 +49,7 @@ class Expressions(Atomics):
         return made
 
     def _summed(self, node: ast.expr, made: ast.expr, flops: int) -> ast.expr:
-        """Count the arithmetic of an expression, if it is on real numbers."""
+        """Return `made`, with added code that counts its floating-point operations."""
         found = kind(node)
         number = syntax.constant(self.function.number(node, flops) << OPERATION, node)
         if not self._lifting or not isinstance(found, Num):
@@ -169,7 +169,7 @@ class Expressions(Atomics):
         return self._with_numpys(node, self.several(node.args))
 
     def _with_numpys(self, node: ast.Call, made: list[ast.expr]) -> ast.expr:
-        """Translate a call that needs NumPy numbers, which have types."""
+        """Translate a call that must be passed typed NumPy numbers, not plain ones."""
         kinds = [kind(a) for a in node.args]
         node.args = []
         for one, of in zip(made, kinds, strict=True):
@@ -219,7 +219,7 @@ class Expressions(Atomics):
         return node
 
     def _kept(self, node: ast.Call) -> ast.expr:
-        """Translate `shared.array`: a block's first thread makes the array for all."""
+        """Translate `shared.array`: its first caller in a block makes the array."""
         self._shared += 1
 
         def shared() -> ast.expr:
@@ -234,7 +234,10 @@ class Expressions(Atomics):
     def _plainly(
         self, node: ast.Call, name: str, made: list[ast.expr], given: list[Kind]
     ) -> ast.expr | None:
-        """Return a call of Python's own function if its result is the same, or None."""
+        """Translate a call of one of Python's own functions, or return None.
+
+        Returns None unless Python's function or a conversion gives Numba's result.
+        """
         found = [k.number for k in given if isinstance(k, Num)]
         if name == "range":
             node.args = made
@@ -290,7 +293,7 @@ _SHAPED = frozenset([("cuda", "shared.array"), ("cuda", "local.array")])
 
 
 def _is_single(name: str, given: list[Kind]) -> bool:
-    """Return whether `min`, `max` or `sum` runs over a number or a multi-axis array."""
+    """Return whether `min`, `max` or `sum` gets a number or a multi-axis array."""
     if not (name == "sum" and given) and not (
         name in ("min", "max") and len(given) == 1
     ):
@@ -305,7 +308,7 @@ def _is_real(node: ast.expr) -> bool:
 
 
 def _rounds(node: ast.expr) -> bool:
-    """Return whether translating an expression ends with rounding it to float32."""
+    """Return whether an expression's translation ends by rounding to float32."""
     return isinstance(node, ast.BinOp) and isinstance(
         node.op, (ast.Add, ast.Sub, ast.Mult, ast.Div)
     )

@@ -1,15 +1,15 @@
-"""Number the iterations in which lanes touch memory, where they may be out of step.
+"""Number the iterations in which lanes access memory, where they may be out of step.
 
-The lanes of a warp that reach a place in the same iteration touch memory together.
-Usually that is when each of them is there for the k-th time. It is not if some skip an
-iteration: under an `if` in a loop, after a `continue`, in a nested loop that takes some
-lanes longer than others, and in a device function. There each access is noted with its
-thread's current iteration.
+The lanes of a warp that reach a line in the same iteration access memory together.
+Usually, each of these lanes reaches the line for the k-th time. This is not so if some
+lanes skip iterations: under an `if` in a loop, after a `continue`, in a nested loop
+that takes some lanes longer than others, and in a device function. In such code, each
+access is noted with its thread's current iteration.
 
-That is one integer: the iteration of the enclosing loop, and in the lower bits how many
-iterations of the inner loop have begun. A loop keeps it in a variable, but only if an
-access in the loop is noted with it. A device function gets its caller's iteration, and
-the number of its call there.
+An iteration is a single integer. Its upper bits are the iteration of the enclosing
+loop, and its lower bits count the iterations of the inner loop that have begun. A loop
+keeps this integer in a variable, but only if an access in the loop is noted with it. A
+device function gets its caller's iteration, combined with the number of the call.
 """
 
 import ast
@@ -30,16 +30,17 @@ _OF_ARRAYS = frozenset(["shape", "size", "ndim"])
 
 
 class Around:
-    """A loop, or the call of a device function, around the code being translated.
+    """A loop, or a call to a device function, around the code being translated.
 
     `begins` and `each` are statements before a loop and at the beginning of its body,
     which do nothing unless the iteration is used.
     """
 
     def __init__(self, name: str, outer: "Around | None", node: ast.AST) -> None:
-        """Prepare both statements.
+        """Prepare `begins` and `each` as statements without effect.
 
-        name: the variable for the iteration. node: has their source position.
+        name: the variable for the iteration. node: gives the statements their source
+        position.
         """
         self._name, self._outer = name, outer
         self.begins, self.each = nothing(node), nothing(node)
@@ -47,7 +48,7 @@ class Around:
 
     @classmethod
     def call(cls) -> "Around":
-        """Return an `Around` for the call of a device function."""
+        """Return an `Around` for a call to a device function."""
         return cls(ITERATION, None, ast.Pass())
 
     def iteration(self, node: ast.AST) -> ast.expr:
@@ -66,8 +67,8 @@ class Around:
 class Together:
     """Statements that are executed equally often, one after another.
 
-    `first` precedes them: it does nothing, or notes the iteration for all of them, in
-    the list with this `number`.
+    `first` precedes them. It does nothing or, unless `number` is negative, notes the
+    iteration for all of them in list `number`.
     """
 
     first: ast.Expr
@@ -75,9 +76,10 @@ class Together:
 
 
 def inner(around: Around | None, number: int, node: ast.AST) -> ast.expr:
-    """Return an expression for an iteration, or a call, inside `around`'s iteration.
+    """Return an expression that identifies an iteration, or a call, inside `around`.
 
-    number: its number there. If `around` is None, that is the whole expression.
+    number: the number of the iteration or call within `around`'s current iteration. If
+    `around` is None, the expression is this number.
     """
     own = syntax.constant(number, node)
     if around is None:
@@ -93,7 +95,7 @@ def nothing(node: ast.AST) -> ast.Expr:
 
 
 def leaves(node: ast.AST, how: type[ast.stmt]) -> bool:
-    """Return whether `node` contains a `how` statement that acts on the loop around it.
+    """Return whether a `how` statement in `node` acts on the loop around `node`.
 
     how: `ast.Break` or `ast.Continue`.
     """
@@ -137,7 +139,7 @@ class Sameness:
                         more = True
 
     def counts(self, node: ast.For) -> bool:
-        """Return whether all lanes that begin a loop run equally many iterations."""
+        """Return whether lanes that begin a loop run the same number of iterations."""
         match node.iter:
             case ast.Call(func=ast.Name(id="range"), args=args, keywords=[]):
                 same = all(map(self.holds, args))
@@ -156,7 +158,7 @@ class Sameness:
             self._known.discard(target.id)
 
     def holds(self, node: ast.AST) -> bool:
-        """Return whether an expression has the same value in all lanes."""
+        """Return whether an expression certainly has the same value in all lanes."""
         match node:
             case ast.Constant():
                 return True

@@ -23,9 +23,10 @@ def kind(node: ast.AST) -> Kind:
 
 @dataclass(frozen=True)
 class Access:
-    """An access in translated code: its array's name; its indices, as names or numbers.
+    """An access in translated code, with the array's name.
 
-    verb: what is done to the element, such as "read".
+    index: the indices, each a name or a number. verb: what is done to the element, such
+    as "read".
     """
 
     array: str
@@ -71,14 +72,14 @@ class Body:
         }
 
     def number(self, node: ast.expr, flops: int, spot: Spotted | None = None) -> int:
-        """Return a new number for a place that notes something."""
+        """Number `node`, a place where something is noted, and return the number."""
         self.numbered.append(position_of(node))
         self.flops.append(flops)
         self.spots.append(spot)
         return self._first + len(self.numbered) - 1
 
     def local_number(self, number: int) -> int:
-        """Convert the number of a place to one within this function."""
+        """Convert the number of a place to its number within this function."""
         return number - self._first
 
     @property
@@ -96,7 +97,7 @@ class Body:
         return self.devices[-1][0]
 
     def outside(self, name: str) -> Any:
-        """Return the value of `name` if it is a number from outside, or None."""
+        """Return the number that `name` refers to outside the function, or None."""
         value = None if name in self._local else self._scope.get(name)
         if isinstance(value, np.generic):
             value = value.item()
@@ -111,9 +112,10 @@ class Body:
 class Given:
     """A parameter that a kernel has in addition to its own.
 
-    part: a property of the argument `of`, see `accesses.part_of`; if `of` is "", of the
-    thread: "threadIdx_x", "grid_x", "laneid", ... If `of` is None, it is CELL, SHARED,
-    one of the thread's lists of notes, or NOTES for all of these.
+    If `of` names an argument, `part` is a property of it (see `accesses.part_of`). If
+    `of` is "", `part` is a property of the thread, such as "threadIdx_x", "grid_x" or
+    "laneid". If `of` is None, `part` is CELL, SHARED, the number of one of the thread's
+    lists of notes, or NOTES for all of its lists.
     """
 
     name: str
@@ -127,7 +129,7 @@ class Made:
 
     `helpers` are the values of the names that arithmetic uses; `positions` are the
     values that threads know from the start; `aliases` are the arrays that are indexed
-    by name, with their number of axes. `accesses` maps a place to what is accessed
+    by name, each with its number of axes. `accesses` maps a place to what is accessed
     there. `given` lists what a kernel gets before its arguments.
     """
 

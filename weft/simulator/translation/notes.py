@@ -23,8 +23,8 @@ class Noting(Enum):
     """The level of detail of a kernel's notes.
 
     NONE: nothing. NUMBERS: for each place the numbers of the elements, in lists for
-    each thread. ACCESSES: each access in one log, in order. CALLS: as ACCESSES, with
-    loads by calls.
+    each thread. ACCESSES: each access in one log, in order. CALLS: as ACCESSES, but
+    each load is a call.
     """
 
     NONE = "none"
@@ -37,10 +37,10 @@ class Noting(Enum):
 class Spotted:
     """A place that touches memory, or computes: see `trace.notes.Spot`.
 
-    `array` is the name of the array, '' if it has none. `counts`, for a store, has the
-    lists of reads whose lengths it notes, each with the list for these lengths. `kinds`
-    are those of an atomic operation. `iterations` is the number of the list with the
-    iterations in which it is executed, -1 if lanes are in step.
+    `array` is the name of the array, '' if it has none. For a store, `counts` maps
+    lists of reads to the lists in which the store notes their lengths. `kinds` are
+    those of an atomic operation. `iterations` is the number of the list with the
+    iterations in which the place is executed, -1 if lanes are in step.
     """
 
     operation: int = -1

@@ -25,12 +25,12 @@ def below(index: int) -> Any:
 
 
 def each(array: Any) -> Any:
-    """Yield the elements of an array as plain numbers."""
+    """Return an iterator over the elements of an array, as plain numbers."""
     return map(plain, array)
 
 
 def from_data(index: Any) -> Any:
-    """Convert an index computed from data to int64, which marks it as such.
+    """Mark an index as computed from data, by converting it to int64.
 
     See `Trace.atomics`.
     """

@@ -10,10 +10,10 @@ NONE: Calls = frozenset()
 
 
 class Reaching:
-    """The functions that may be called after the statements of a function.
+    """The functions that may be called after each statement, up to the next barrier.
 
-    `after` has them for the statements with an attribute `counts`, except those in an
-    inner function, or in a kind of statement that is not analysed.
+    `after` maps statements with an attribute `counts` to these functions, except
+    statements in an inner function or in a kind of statement that is not analysed.
     """
 
     def __init__(self, body: list[ast.stmt], is_kernel: bool) -> None:
@@ -25,10 +25,10 @@ class Reaching:
     def _block(
         self, body: list[ast.stmt], after: Calls, leave: Calls, again: Calls
     ) -> Calls:
-        """Return the functions that may be called from the start of a block on.
+        """Return the functions that may be called at or after the start of a block.
 
-        leave, again: the functions that may be called after a `break` and after a
-        `continue` there.
+        leave, again: the functions that may be called after a `break` in the block, and
+        after a `continue` in it.
         """
         for node in reversed(body):
             after = self._statement(node, after, leave, again)
@@ -37,7 +37,7 @@ class Reaching:
     def _statement(
         self, node: ast.stmt, after: Calls, leave: Calls, again: Calls
     ) -> Calls:
-        """Return the functions that may be called from a statement on."""
+        """Return the functions that may be called in or after a statement."""
         if hasattr(node, "counts"):
             self.after[node] = after
         match node:

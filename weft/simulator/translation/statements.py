@@ -39,7 +39,7 @@ class Statements(Expressions):
     """Translates a function in place."""
 
     def __init__(self, function: Body, definition: ast.FunctionDef) -> None:
-        """Translate `definition`, whose nodes inference has marked."""
+        """Translate `definition`, whose nodes have been marked by inference."""
         self._after: dict[ast.stmt, Calls] = {}  # see `Reaching`
         own = _own_arrays(definition)
         self._arguments, self._local = names_of(definition)
@@ -67,7 +67,7 @@ class Statements(Expressions):
         return self.function.outside(name) is not None
 
     def _ask(self, definition: ast.FunctionDef) -> None:
-        """Give a kernel parameters for the values that are fixed once it begins."""
+        """Add parameters to a kernel for the values that are fixed once it begins."""
         given = [Given(f"__{part}", "", part) for part in self.made.positions]
         for name in sorted(self.made.aliases.keys() & self._arguments):
             parts = self._wanted(name)
@@ -106,7 +106,7 @@ class Statements(Expressions):
     # Arrays by name
 
     def _wanted(self, name: str) -> list[str]:
-        """Return the used properties of an array, see `accesses.attribute_of`."""
+        """Return the array properties that are used; see `accesses.attribute_of`."""
         axes = range(self.made.aliases[name])
         parts = ["v", "w", "e", "n", "size", "shape"]
         parts += [f"{stride}{axis}" for stride in "st" for axis in axes]
@@ -124,11 +124,14 @@ class Statements(Expressions):
         ]
 
     def _renew(self, name: str, node: ast.AST) -> None:
-        """Mark that a variable has been assigned: it may be an array."""
+        """Mark where a variable, which may be an array, has been assigned."""
         self.out.append(mark(name, node))
 
     def _renewed(self, body: list[ast.stmt]) -> list[ast.stmt]:
-        """Return `body` with its marks replaced by statements: aliases, lengths."""
+        """Return `body` with its marks replaced by the statements they stand for.
+
+        These assign an array's used properties to variables, or note lengths of lists.
+        """
         made: list[ast.stmt] = []
         for statement in body:
             if not isinstance(statement, ast.FunctionDef):
@@ -152,7 +155,7 @@ class Statements(Expressions):
         return made
 
     def _lengths(self, spot: Spotted, name: str, node: ast.stmt) -> list[ast.stmt]:
-        """Return statements that note with a store how often the array has been read.
+        """Return statements that note, at a store, how often the array has been read.
 
         This distinguishes reads before the store from reads after it, in memory that
         held nothing before the launch.
@@ -175,7 +178,7 @@ class Statements(Expressions):
     # Blocks
 
     def block(self, body: list[ast.stmt]) -> list[ast.stmt]:
-        """Translate a block of statements, without unreachable ones."""
+        """Translate a block of statements, leaving out unreachable ones."""
         before = self.out, self.together, self.in_step
         self.out, self.together = [], None
         for statement in body:
@@ -337,7 +340,7 @@ class Statements(Expressions):
         self._renew(name, node)
 
     def _augassign(self, node: ast.AugAssign) -> None:
-        """Translate `x += y` for a name or an element, its index evaluated once."""
+        """Translate `x += y` for a name or an element; evaluate any index only once."""
         target, given = node.target, kind(node.value)
         before = getattr(node, "old", None)
         if isinstance(target, ast.Name) and isinstance(before, (Num, Tup)):
@@ -409,7 +412,7 @@ class Statements(Expressions):
     def _store_elsewhere(
         self, target: Any, value: ast.expr, given: Kind, node: ast.stmt
     ) -> None:
-        """Translate a store to a slice, a record or its field."""
+        """Translate a store to a slice, to a record or to a field of a record."""
         self.by_calls = True
         before, mark = [value], len(self.out)
         for name in ("value", "slice"):
@@ -467,7 +470,7 @@ class Statements(Expressions):
         self._loop(node, [], around, same=False)
 
     def _begun(self, node: ast.For | ast.While) -> Around:
-        """Begin a loop: insert the statement before it, and return its `Around`."""
+        """Begin a loop: insert its `begins` statement, and return its `Around`."""
         self._loops += 1
         around = Around(COUNTER.format(self._loops), self.around, node.body[0])
         self.out.append(around.begins)
@@ -550,7 +553,10 @@ def put_first(definition: ast.FunctionDef, *names: str) -> None:
 
 
 def given_in(definition: ast.FunctionDef) -> set[str]:
-    """Return the names assigned in a function's body, or in a function inside it."""
+    """Return the names assigned in a function's body, inner functions included.
+
+    The parameters of inner functions count as assigned.
+    """
     found = [node for part in definition.body for node in nodes_of(part)]
     stored = [n.id for n in found if isinstance(n, ast.Name) and is_stored(n)]
     return {*stored, *(node.arg for node in found if isinstance(node, ast.arg))}
@@ -561,7 +567,7 @@ def is_stored(node: ast.Name) -> bool:
 
 
 def names_of(definition: ast.FunctionDef) -> tuple[set[str], set[str]]:
-    """Return a function's arguments, and these with all the names that it assigns."""
+    """Return the names of a function's arguments, and of all its local variables."""
     arguments = {a.arg for a in nodes_of(definition.args) if isinstance(a, ast.arg)}
     stored = {
         n.id

@@ -147,7 +147,10 @@ class Values:
                 mark += 1
 
     def held(self, value: ast.expr, node: ast.AST) -> ast.expr:
-        """Return a new name for `value`, or `value` if it is a name or a constant."""
+        """Add an assignment of `value` to a new name, and return the name.
+
+        A name or a constant is returned as it is.
+        """
         if isinstance(value, (ast.Name, ast.Constant)):
             return value
         name = self.temporary()
@@ -309,7 +312,7 @@ class Values:
         return self._cast(node, self.finished(made, rounds, node), operation.result)
 
     def _compare(self, node: ast.Compare) -> ast.expr:
-        """Translate a comparison, each pair of a chain in the pair's common type."""
+        """Translate a comparison, in the common type of each pair of operands."""
         nodes = [node.left, *node.comparators]
         kinds = [kind(n) for n in nodes]
         if len(nodes) == 2:
@@ -395,7 +398,7 @@ def all_numbers(kinds: Any) -> bool:
 
 
 def _comparison(op: ast.cmpop, a: Kind, b: Kind) -> Operation | None:
-    """Return how Numba compares two kinds, or None if it does so as Python does."""
+    """Return how Numba compares values of two kinds, or None if it is as in Python."""
     name = NAMES.get(type(op), "")
     if not isinstance(a, Num) or not isinstance(b, Num) or not name:
         return None
@@ -403,7 +406,7 @@ def _comparison(op: ast.cmpop, a: Kind, b: Kind) -> Operation | None:
 
 
 def _is_inexact(given: Num) -> bool:
-    """Return whether comparing `given` as a float may differ from comparing exactly."""
+    """Return whether a comparison of `given` as a float may be inexact."""
     return given.most > 53 or not given.whole
 
 
