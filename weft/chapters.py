@@ -36,7 +36,7 @@ def plain(module: str) -> str:
 
 
 def origin(file: str) -> str:
-    """Describe where a line outside the learner's cell is: a module or another cell.
+    """Describe where a line outside the learner's cell is: in a module or another cell.
 
     >>> origin(str(folder() / "24_attention" / "kernels.py")), origin("<cell>")
     ("in the chapter's `kernels.py`", 'of another cell')

@@ -272,7 +272,7 @@ def is_number_type(value: Any) -> bool:
 
 
 def is_record_type(value: Any) -> bool:
-    """Return whether a value is a structure type, such as `numba.from_dtype` makes."""
+    """Return whether a value is a structure type, as made by `numba.from_dtype`."""
     kind = type(value)
     return known(value) and any(base.__name__ == "Record" for base in kind.__mro__)
 

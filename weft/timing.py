@@ -160,7 +160,7 @@ class EventStopwatch:
         self._cycle = max(min(cycles), 1e-3)
 
     def once(self, function: Callable[[], object], host: float) -> Sample:
-        """Time one call. Any error of the call is raised immediately."""
+        """Time one call. Any error that it causes is raised immediately."""
         wanted = min(MARGIN + 2 * host, COVER)
         for _ in range(math.ceil(wanted / self._cycle)):
             self._evict()

@@ -27,10 +27,10 @@ def trace(kernel: Any) -> "Tracer":
 
     kernel: made by `@cuda.jit`, or a Python function. It runs in the simulator and
     writes to the arrays given, as a launch would; arrays on a GPU are copied to the
-    host and back. Of a grid with more than 64 blocks only a sample is recorded.
+    host and back. If the grid has more than 64 blocks, only a sample is recorded.
 
-    Raises Fault if the kernel does what would fail or corrupt memory on a GPU, and
-    LaunchError for a configuration that no GPU accepts.
+    Raises Fault if the kernel does something that would fail or corrupt memory on a
+    GPU, and LaunchError for a configuration that no GPU accepts.
     """
     return Tracer(kernel)
 

@@ -6,7 +6,7 @@ DASH = "–"  # for a value that was not measured
 
 
 def digits(value: float, count: int = 3) -> str:
-    """Return a number with about `count` significant digits: 0.126, 4.26, 51.0, 128."""
+    """Format a number with about `count` significant digits: 0.126, 4.26, 51.0, 128."""
     if not math.isfinite(value):
         return DASH
     if value == 0:
@@ -34,8 +34,8 @@ def time(ms: float) -> str:
 def scale(per_second: float, unit: str) -> tuple[float, str]:
     """Return the unit that suits a rate: (amount per second, name).
 
-    unit: "B" for bytes or "FLOP". From 1e12 on the unit is TB/s or TFLOP/s, below it
-    GB/s or GFLOP/s.
+    unit: "B" for bytes or "FLOP". Rates from 1e12 up are given in TB/s or TFLOP/s, and
+    those below that in GB/s or GFLOP/s.
     """
     if math.isfinite(per_second) and per_second >= 1e12:
         return 1e12, f"T{unit}/s"

@@ -70,7 +70,7 @@ def _sentence(text: str) -> str:
 
 
 def sanitizers_missing(said: str) -> bool:
-    """Return whether a compiler's error says that it has no sanitizers."""
+    """Return whether a compiler's error says that the compiler has no sanitizers."""
     return "sanitiz" in said.lower() and (
         "unrecognized" in said or "cannot find" in said
     )

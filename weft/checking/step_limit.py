@@ -203,7 +203,7 @@ def endless(
 
 
 def place_of(code: CodeType, stopped: int, late: set[tuple[CodeType, int]]) -> Place:
-    """Return the place of the endless loop around line `stopped`, or of that line.
+    """Return the place of the endless loop around line `stopped`, or else of that line.
 
     late: the lines that ran last.
     """

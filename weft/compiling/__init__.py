@@ -151,7 +151,7 @@ _lock = threading.RLock()
 
 
 def warm_up() -> None:
-    """Start the process in the background, if there is a compiler."""
+    """Start the compiling process in the background, if there is a compiler."""
     global _worker, _given_up, _lost
     with _lock:
         if _worker is not None and _worker.owner == os.getpid():
@@ -168,7 +168,7 @@ def warm_up() -> None:
 
 
 def adopt(jobs: int, answers: int) -> None:
-    """Use an existing process, which is reached through two file descriptors."""
+    """Use an existing compiling process, reached through two file descriptors."""
     global _worker
     _worker = Lent(jobs, answers)
 

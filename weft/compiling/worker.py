@@ -288,7 +288,7 @@ class Compiler:
         return pickle.loads(rest[0])
 
     def type_of(self, item: Any) -> Any:
-        """Return Numba's type of an argument."""
+        """Return Numba's type for an argument."""
         kind, *rest = item
         if kind == "tuple":
             parts = tuple(self.type_of(part) for part in rest[0])

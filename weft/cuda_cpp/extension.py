@@ -69,8 +69,9 @@ def built(source: Source) -> Any:
 def judged(exercise: CudaCppExercise, source: Source) -> list[str]:
     """Call the operator with tensors on the GPU, and check its results; return facts.
 
-    Uses the exercise's last size and its `full` size, each with strided tensors too,
-    and tensors that the operator must refuse. Raises `Failed` if it is wrong.
+    Tries the exercise's last size and its `full` size, each with strided tensors too,
+    and then arguments that the operator must refuse. Raises `Failed` if a result is
+    wrong or such arguments are accepted.
     """
     import torch
 
@@ -112,7 +113,7 @@ def _strided(value: Any) -> Any:
 
 
 def _on_gpu(value: Any) -> Any:
-    """Return an array as a GPU tensor with the same strides, other values unchanged."""
+    """Copy an array to a GPU tensor with the same strides; return others unchanged."""
     import torch
 
     if not isinstance(value, np.ndarray):

@@ -192,7 +192,7 @@ def _capabilities(gpu: Device) -> list[Item]:
 
 
 def _labs(gpu: Device) -> list[Item]:
-    """Return a line about the labs that a usable GPU cannot run, in a list, or []."""
+    """Return a list with a line about the labs a usable GPU cannot run, or []."""
     if not gpu.usable:
         return []
     found = needs.unmet(chapters.names(), gpu)

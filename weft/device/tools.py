@@ -51,7 +51,7 @@ class Tool:
 
 
 def installed(package: str) -> bool:
-    """Return whether pip has installed a package."""
+    """Return whether a Python package is installed."""
     try:
         importlib.metadata.distribution(package)
     except importlib.metadata.PackageNotFoundError:

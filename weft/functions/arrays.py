@@ -57,7 +57,8 @@ def compare_arrays(
 def held(value: Any) -> Array:
     """Return `value` as an array.
 
-    The dtype is object if `value` is a ctypes number, or NumPy cannot hold it.
+    If `value` is a ctypes number, or NumPy cannot hold it, the array holds None, with
+    dtype object.
     """
     try:
         place = isinstance(value, ctypes._SimpleCData)  # NumPy would read its contents

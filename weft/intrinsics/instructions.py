@@ -13,11 +13,11 @@ Refused = Callable[[str, Any], str]
 class Operand(Enum):
     """The kinds of operands of an instruction.
 
-    SHARED: an array in shared memory and an index, two arguments, which become a 32-bit
-    address. GLOBAL: the same in global memory, 64 bits. MAP: an array, passed as the
-    64-bit address of its first byte. NUMBER and LONG: an integer, of 32 and 64 bits.
-    FLOAT: a number, as a float32. LITERAL: a number that is known when the kernel is
-    compiled, written into the instruction instead of `{0}`, `{1}`, ….
+    SHARED: two arguments, an array in shared memory and an index, which become a 32-bit
+    address. GLOBAL: the same for global memory, with a 64-bit address. MAP: an array,
+    passed as the 64-bit address of its first byte. NUMBER: a 32-bit integer. LONG: a
+    64-bit integer. FLOAT: a number, as a float32. LITERAL: a number that is known when
+    the kernel is compiled, written into the instruction instead of `{0}`, `{1}`, ….
     """
 
     SHARED = "shared"

@@ -1,4 +1,4 @@
-"""Loads of small matrices from shared memory into the fragments of a warp.
+"""Operations that load small matrices from shared memory into a warp's fragments.
 
 PTX ISA, "Warp-level matrix load instruction: ldmatrix".
 

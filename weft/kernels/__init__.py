@@ -1,1 +1,1 @@
-"""Exercises in `@cuda.jit` kernels: simulated, compiled, run on a GPU, counted."""
+"""Checks of `@cuda.jit` kernels, in stages: simulation, compilation, GPU run, cost."""

@@ -220,9 +220,10 @@ class Origin:
 def of_operand(origins: Sequence[Origin], clue: Clue) -> list[Origin]:
     """Return the origins that are worth showing, given what `clue` says.
 
-    If it blames an input, these are the origins that are alone or come from that input,
-    or all if none comes from it. If the verdict names another cause, only those that
-    are alone are shown: operands may be innocent. Otherwise, all are shown.
+    If it blames an input, returns the origins that are alone or come from that input,
+    or all origins if none comes from it. If the verdict already names another cause,
+    returns only those that are alone, because operands may be innocent. Otherwise,
+    returns all.
     """
     mine = [origin for origin in origins if clue.of in origin.inputs]
     if clue.of:

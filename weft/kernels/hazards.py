@@ -313,7 +313,7 @@ def _missed(trace: Trace, race: Race) -> tuple[Place, frozenset[int]] | None:
 
 
 def _passed_between(trace: Trace, race: Race) -> Place | None:
-    """Return a barrier, in a loop, on a line between those of a race, or None.
+    """Return a barrier in a loop, between the two lines of a race, or None.
 
     Both threads have passed it, and then raced in different iterations of the loop.
     """

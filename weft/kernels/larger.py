@@ -129,10 +129,10 @@ def holds(trial: Trial, most: float = MOST_WORK) -> bool:
 def trials(
     exercise: KernelExercise, choices: Sequence[Size], most: float
 ) -> Iterator[Trial]:
-    """Yield a launch for each size in `choices` at which the exercise can be launched.
+    """Yield the launch at each size in `choices` that is possible and not too large.
 
-    most: how many elements a size may have, judging by the work per element in the
-    listed sizes.
+    most: how many elements a size may have, as estimated from the work per element at
+    the listed sizes.
     """
     number = exercise.number
     for size in choices:
@@ -185,9 +185,9 @@ def sizes(exercise: KernelExercise) -> list[list[Size]]:
 def along(exercise: KernelExercise, largest: int) -> tuple[int, ...]:
     """Return the larger values to try for a size that is one number.
 
-    If the launch does not grow with the size, each thread runs a loop. Returns () if
-    the launch nevertheless has a thread for every element: the kernel may then not be
-    meant for more elements.
+    If the launch does not grow with the size, each thread runs a loop, and a value that
+    gives it LAPS iterations is included. Returns () if the launch nevertheless has a
+    thread for every element: the kernel may then not be meant for more elements.
     """
     if exercise.checks_launch:
         return ONE_AXIS

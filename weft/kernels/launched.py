@@ -49,8 +49,8 @@ class Launches:
     def watched(self, when: str) -> Iterator[None]:
         """Simulate launches in a `with` block. when: how a verdict names the data.
 
-        A fault of a kernel is raised at its launch. A race is kept, so that the
-        learner's `except` cannot hide it: see `refuse_certain`.
+        A kernel's fault is raised at the launch. A hazard, such as a race, is kept
+        instead, so that the learner's `except` cannot hide it: see `refuse_certain`.
         """
 
         def handle(kernel: Any, config: Any, args: tuple[Any, ...]) -> None:

@@ -149,7 +149,7 @@ class Lost:
 
 
 def never_fetched(trace: Trace) -> Lost:
-    """Find loads whose values go to shared memory, and which values are read there."""
+    """Find loads into shared memory, and which of the values loaded are read there."""
     thread = trace.block * (int(trace.thread.max(initial=0)) + 1) + trace.thread
     order, new = columns.order(thread)
     first, then = order[:-1], order[1:]

@@ -67,7 +67,7 @@ def harmless(trial: Trial, done: Done, hazard: Hazard, backwards: bool) -> bool:
 
 
 def again(trial: Trial, content: int, cells: Cells, backwards: bool) -> Done | None:
-    """Repeat a launch with new memory filled; return None if it then fails.
+    """Repeat a launch with its new memory filled; return None if it then fails.
 
     content: the number in the first element (see `fill_with`). cells: receives the
     shared arrays.
@@ -108,7 +108,7 @@ def same(done: Done, other: Done) -> bool:
 
 
 def untouched(one: tuple[Array, Array], two: tuple[Array, Array]) -> bool:
-    """Return whether each element is unchanged by both launches or equal after them."""
+    """Return whether each element is unchanged by both launches or equal after both."""
     (made, left), (made_two, left_two) = one, two
     kept = (left == made) & (left_two == made_two)
     equal = (left == left_two) | ((left != left) & (left_two != left_two))

@@ -93,7 +93,7 @@ def arguments(node: ast.AST) -> list[ast.arg]:
 
 
 def show_returns(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
-    """Add the `return` lines of the function from which a wrong value came.
+    """Add to a verdict the `return` lines of the function that gave a wrong value.
 
     The function is one that the kernel calls and that is defined in the same cell.
     """

@@ -285,7 +285,7 @@ def of_activemask(exercise: KernelExercise, verdict: Verdict) -> Verdict:
 def left_early(trace: Trace) -> list[str]:
     """Return notes on barriers and warp operations missed by threads that had ended.
 
-    GPUs allow this since compute capability 7.0: CUDA C++ Programming Guide,
+    GPUs have allowed this since compute capability 7.0: CUDA C++ Programming Guide,
     "Synchronization Functions", "Warp Vote Functions" and "Compute Capability 7.x".
     """
     barriers = [place for _, place, _ in trace.partial]

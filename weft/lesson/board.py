@@ -130,7 +130,10 @@ class Board:
 
     @property
     def next(self) -> tuple[str, str] | None:
-        """The first (lab, exercise) not passed, starting at the last lab begun."""
+        """The first (lab, exercise) not passed, or None if all are passed.
+
+        The search starts at the last lab begun and wraps around to the first lab.
+        """
         begun = [k for k, s in enumerate(self.lessons) if self.count(s)]
         start = begun[-1] if begun else 0
         for lesson in (*self.lessons[start:], *self.lessons[:start]):

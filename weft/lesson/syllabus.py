@@ -114,7 +114,7 @@ def load(name: str, where: Path | None = None) -> Lesson:
 
 
 class _Reader:
-    """A reader that turns TOML tables into a Lesson, and collects what is wrong."""
+    """A reader that turns TOML tables into a Lesson and collects all their mistakes."""
 
     def __init__(self) -> None:
         self.wrong: list[str] = []

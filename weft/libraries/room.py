@@ -23,10 +23,10 @@ class Libraries:
         return "library" in asked
 
     def stages(self, exercise: LibraryExercise) -> Iterator[Facts]:
-        """Check all cases and the limits on the model, then one case on any usable GPU.
+        """Check all cases and the limits on the model.
 
-        If the exercise asks for it, also checks a call that fails. PyTorch is imported
-        only in this method.
+        Also checks a call that fails, if the exercise asks for it, and one case on the
+        GPU, if there is one. PyTorch is imported only in this method.
         """
         from weft.libraries.judging import failing, held, judge, real
         from weft.libraries.run import Run

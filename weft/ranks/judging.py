@@ -105,7 +105,7 @@ def without(exercise: RankExercise, dist: Distributed) -> Distributed:
 
 
 def tensor_of(value: Any) -> Any:
-    """Convert a rank's input: NumPy arrays become tensors, also in lists and tuples."""
+    """Convert a rank's input: NumPy arrays become tensors, even in lists and tuples."""
     if isinstance(value, np.ndarray):
         return torch.from_numpy(value.copy())
     if isinstance(value, list | tuple):

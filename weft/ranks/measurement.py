@@ -236,7 +236,7 @@ def logged(dist: Any, function: Measure) -> Log:
 def measured(function: Measure, ranks: int = 2, seconds: float = 300) -> Measured:
     """Return the measurements of `function(dist, log)` on `ranks` GPUs.
 
-    The processes are launched when the first number is needed. seconds: the time after
-    which they are terminated.
+    The processes are launched when a measurement is first needed. seconds: the time
+    after which they are terminated.
     """
     return Measured(function, ranks, seconds)

@@ -145,7 +145,7 @@ def one_sided(row: str, work: Work) -> RankFault:
 
 
 def not_by_all(size: int, together: Sequence[Work], works: Sequence[Work]) -> RankFault:
-    """Return the fault of a collective in which some ranks wait and others do not."""
+    """Return the fault for a collective that some ranks wait for and others do not."""
     name = together[0].call
     inside = [work.rank for work in together]
     others = [rank for rank in range(size) if rank not in inside]

@@ -20,7 +20,7 @@ def _as_cuda_array(data: Any, sync: bool = True) -> Any:
 
 
 def _external_stream(pointer: int) -> Any:
-    """Return a stream for an external handle, which `weft.torch_stream` looks up."""
+    """Return a stream that holds an external handle for `weft.torch_stream` to read."""
     cuda: Any = import_module("numba.cuda")
     stream = cuda.stream()
     stream.handle = int(pointer)  # Numba has no such attribute

@@ -1,4 +1,4 @@
-"""The host's side of a simulated GPU: launches, events, and stubs of kernel-only names.
+"""The host's side of a simulated GPU: launches, events and stubs for kernel-only names.
 
 `behind_numba` provides these to Numba's own simulator, `stand_in` to a module that
 replaces Numba.

@@ -222,7 +222,7 @@ def most_threads(bounds: Any, function: FunctionType) -> int | None:
 
 
 def decorator_of(function: FunctionType) -> list[Place]:
-    """Return the line of a kernel's decorator in a list, or [] if it has no source."""
+    """Return a list with a kernel's decorator line, or [] if its source is unknown."""
     try:
         lines, first = inspect.getsourcelines(function)
     except (OSError, TypeError):

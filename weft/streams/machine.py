@@ -32,7 +32,7 @@ PINNING = 16  # the time to pin memory, in multiples of the time to copy it
 
 @dataclass(eq=False)
 class Buffer:
-    """Memory that copies and kernels can access: the device's, or pinned memory."""
+    """Memory accessible to copies and kernels: the device's, or pinned memory."""
 
     name: str
     memory: Memory
@@ -83,7 +83,7 @@ class Worker:
 
 @dataclass(frozen=True)
 class Mark:
-    """A point in a stream: operations known to be done there, and its time in ms."""
+    """A point in a stream: its time in ms, and which operations are done by then."""
 
     clock: Clock
     end: float

@@ -246,7 +246,7 @@ def timed(exercise: HostExercise) -> Facts:
 
 @dataclass(frozen=True)
 class Traffic:
-    """Bytes over the bus.
+    """The bytes that a run copies over the bus.
 
     moved, needed: the bytes copied in both directions, and the fewest that would do.
     brought, back: the same for copies from device to host.

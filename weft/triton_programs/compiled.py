@@ -212,7 +212,7 @@ def machine_code(
 def specialised(
     kernel: Any, values: Meta
 ) -> tuple[dict[str, str], dict[str, Any], dict[tuple[int], list[Any]]]:
-    """Return the types of a launch's arguments, the constants and the alignments."""
+    """Return, for a launch's arguments, the types, the constants and the alignments."""
     from triton.runtime.jit import mangle_type
 
     signature: dict[str, str] = {}

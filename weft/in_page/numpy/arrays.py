@@ -659,7 +659,7 @@ def expanded(index: Any, shape: tuple[int, ...]) -> list[Any]:
 
 
 def basic(a: ndarray, parts: list[Any]) -> Any:
-    """Return the part of an array that ints and slices select, as a view."""
+    """Return a view of the part of an array that ints, slices and None select."""
     offset, shape, strides = a._offset, [], []
     sides = zip(a.shape, a.strides, strict=True)
     for part in parts:

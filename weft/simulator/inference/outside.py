@@ -50,7 +50,7 @@ _TYPE = (
 
 
 def kind_of(value: Any) -> Kind:
-    """Infer the kind of an argument or a value from outside."""
+    """Infer the kind of an argument, a constant or a value from outside the kernel."""
     number = number_of(value)
     if number is not None:
         whole = isinstance(value, int) and not isinstance(value, bool)

@@ -54,7 +54,7 @@ known: list[Loop] = []  # loops by their numbers
 
 
 def mark(definition: ast.FunctionDef, fn: FunctionType, first: int) -> None:
-    """Set `meets`, a loop's number, on each loop of a function in which threads meet.
+    """Set `meets`, the loop's number, on a function's loops in which threads meet.
 
     definition: the function's source, with lines counted from 1. first: the line of the
     file where it begins.

@@ -300,9 +300,10 @@ def _may_copy(tile: Any, x: Any) -> None:
 
 
 def _span(x: Any, index: Any, count: int) -> tuple[int, list[Any]]:
-    """Return the flat index of `x[index]`, and the indices of `count` elements there.
+    """Return the flat index of `x[index]`, and the indices of a span that begins there.
 
-    With several axes, the list ends at the first index outside the array.
+    The span has `count` elements. With several axes, it ends at the first index outside
+    the array.
     """
     at = tuple(map(int, index)) if isinstance(index, tuple) else (int(index),)
     if len(at) != x.ndim:

@@ -42,7 +42,7 @@ class Launched(Protocol):
         """Return the site that corresponds to `site` in its function's first form."""
 
     def name_of(self, site: Site, otherwise: str) -> str:
-        """Return the variable assigned from the call at `site`, or `otherwise`."""
+        """Return the name to which the call at `site` is assigned, or `otherwise`."""
 
     def array(self, data: np.ndarray[Any, Any], memory: Memory) -> Array:
         """Return an array that gives the kernel access to `data`."""

@@ -29,7 +29,7 @@ class Type:
         return self.name
 
     def __getitem__(self, axes: Any) -> "Array":
-        """Return an array type: `:` for each axis, `::1` for the contiguous one."""
+        """Return an array type: give `:` for each axis, `::1` for a contiguous one."""
         listed = axes if isinstance(axes, tuple) else (axes,)
         if not all(isinstance(axis, slice) for axis in listed):
             raise KeyError(f"{self}[...] takes slices, as in {self}[:, ::1]")

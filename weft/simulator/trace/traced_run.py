@@ -319,7 +319,7 @@ def _value(x: Watched, at: tuple[int, ...]) -> Any:
 
 
 class _Watched(list[int]):
-    """The entries of a log; calls `saw` with each that is added."""
+    """A log's list of entries, which passes each new entry to `saw`."""
 
     def __init__(self, saw: Callable[[Entry], None]) -> None:
         super().__init__()

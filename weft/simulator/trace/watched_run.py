@@ -36,7 +36,7 @@ class Recording:
 
     `fresh` are the names of the arrays that hold nothing before the launch. `look` is
     called with the trace so far, from time to time in a long launch; it may raise to
-    end the run. With `every`, all blocks are recorded, otherwise a sample if there are
+    end the run. Without `every`, only a sample of the blocks is recorded if there are
     many. `fill` puts initial values into new shared or local memory, by default those
     of `memory.arrays.poison`.
     """
@@ -51,7 +51,7 @@ class WatchedRun(Run):
     """A launch that records events: blocks, barriers, places and arithmetic.
 
     `noted_blocks` are the numbers of the blocks that are recorded, out of `all_blocks`.
-    `special` describes the operation in progress, None for a plain load or store.
+    `special` describes the operation in progress, or is None for a load or store.
     """
 
     patience, most = 300_000, 30_000_000

@@ -151,7 +151,10 @@ class Accesses(Values):
         return syntax.either(within, note, where=node)
 
     def _in_iteration(self, spot: Spotted, node: ast.expr, note: ast.expr) -> ast.expr:
-        """Return `note`, with the iteration noted once for adjacent statements."""
+        """Return `note`, and make sure that the access's iteration is noted.
+
+        Adjacent statements share one note of the iteration.
+        """
         together = self.together
         if self._lifting and together is not None:
             if together.number < 0:

@@ -1,10 +1,10 @@
-"""Translates the expressions of a kernel to plain numbers and memory.
+"""Translates a kernel's expressions to Python that uses plain numbers and memory.
 
 Every number is a Python bool, int or float, whose type is known from inference: an
-integer is in the range of its type, a float32 is a float that has been rounded. Some
-expressions need statements before them, such as one that rounds. If all of an
-expression is always evaluated, these are put before its statement. Elsewhere, as in the
-branches of `a if b else c`, a call does the same more slowly.
+integer is in the range of its type, and a float32 is a float that has been rounded.
+Some expressions need statements before them, such as one that rounds. If all of an
+expression is always evaluated, they are put before the statement that contains it.
+Elsewhere, as in the branches of `a if b else c`, a call does the same more slowly.
 """
 
 import ast
@@ -34,8 +34,8 @@ class Expressions(Atomics):
     def expr(self, node: ast.expr, raw: bool = False) -> ast.expr:
         """Translate an expression.
 
-        raw: whether a float32 need not be rounded, because it is at once stored as a
-        float32.
+        raw: whether a float32 need not be rounded, because it is immediately stored as
+        a float32.
         """
         visit = getattr(self, f"_{type(node).__name__.lower()}", None)
         if visit is None:

@@ -61,7 +61,7 @@ class Values:
         return f"__{self._temporary}"
 
     def pure(self, what: str, node: ast.AST, *args: ast.expr) -> ast.expr:
-        """Make a call of `what`, a function in `numbers` without side effects."""
+        """Return a call to `what`, a function in `numbers` without side effects."""
         name = f"__pure_{what}"
         self.made.helpers[name] = numbers.FUNCTIONS[what]
         return syntax.call(name, args, node)
@@ -69,7 +69,7 @@ class Values:
     def applied(
         self, what: str, function: Any, node: ast.AST, *args: ast.expr
     ) -> ast.expr:
-        """Make a call of an arithmetic function. what: its name and operand types."""
+        """Return a call to an arithmetic function. what: its name and operand types."""
         name = f"__pure_{what}"
         self.made.helpers[name] = function
         return syntax.call(name, args, node)
