@@ -19,7 +19,7 @@ from weft import meaning
 
 
 def do_without_cudart() -> None:
-    """Let `numba.cuda` be imported as a simulator if there is no libcudart.
+    """Let `numba.cuda` be imported as a simulator even if there is no libcudart.
 
     During its import, numba-cuda 0.30 asks CUDA's runtime library for its version,
     which affects only debug information, and fails if the library cannot be loaded.

@@ -25,13 +25,16 @@ __path__ = [str(folder())]
 
 
 def names(where: Path | None = None) -> list[str]:
-    """Return the stems of all chapters that have a lesson, in order."""
+    """Return the folder names of all chapters that have a lesson, in order."""
     found = (where or folder()).glob("[0-9][0-9]_*/lesson.toml")
     return sorted(file.parent.name for file in found)
 
 
 def plain(module: str) -> str:
-    """Return a module's name without its chapter: `layouts` for one of chapter 20."""
+    """Return a module's name, without the package and chapter if it is in a chapter.
+
+    For the module `layouts` of a chapter, this is "layouts".
+    """
     return module.split(".", 3)[3] if module.startswith(f"{__name__}.") else module
 
 
@@ -54,7 +57,7 @@ class Chapter:
         self.stem = stem
 
     def __getattr__(self, name: str) -> ModuleType:
-        """Import a module of the chapter. Raises AttributeError if there is none."""
+        """Import the chapter's module `name`. Raises AttributeError if it has none."""
         if name.startswith("_"):
             raise AttributeError(name)
         try:
@@ -72,4 +75,4 @@ class Chapter:
         return [name for name in files if name != "lab"]
 
     def _ipython_display_(self) -> None:
-        """Show nothing: a chapter is the value of a lab's setup cell."""
+        """Show nothing, so that `weft.lab(...)` can be the last line of a cell."""

@@ -26,10 +26,10 @@ def check(
     """Check what a learner wrote, and say what is wrong with it.
 
     function: a kernel made by `@cuda.jit`, called as `kernel(*inputs, *outputs)`; a
-        function that chooses the launch of the kernel `kernel=`; an operator, an
-        autograd function or a module of PyTorch; a plain Python function, whose return
+        function that chooses the launch of the kernel passed as `kernel=`; a PyTorch
+        operator, autograd function or module; or a plain Python function, whose return
         value is compared.
-    spec: NumPy function of the inputs; returns the output, or a tuple of outputs.
+    spec: a NumPy function of the inputs that returns the output, or a tuple of outputs.
     inputs: for a kernel, `(rng, *size)` → inputs; for a function, its argument tuples.
     exercise: further arguments, the fields of the exercise's class: for kernels
         `weft.kernels.exercise.KernelExercise` (sizes, launch, full, out, limits,
@@ -37,7 +37,7 @@ def check(
         `weft.torch_ops.exercise.TorchExercise`, for functions
         `weft.functions.exercise.FunctionExercise` (because, without, same, lines), for
         kernels in CUDA C++ `weft.cuda_cpp.exercise.CudaCppExercise`
-        (prototype, sizes, launch, call, out, full), for calls of a library
+        (prototype, sizes, launch, call, out, full), for calls to a library
         `weft.libraries.exercise.LibraryExercise` (library, given, result, refuses,
         because), for functions of several ranks `weft.ranks.exercise.RankExercise`
         (ranks, result, without), for functions that capture a step

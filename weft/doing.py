@@ -27,7 +27,7 @@ def now(what: str) -> None:
 
 
 def again(what: str) -> None:
-    """Set the activity to `what` and its count in this cell: `"measurement 3"`."""
+    """Set the activity to `what` and its count in this cell, as in "measurement 3"."""
     _counts[what] = _counts.get(what, 0) + 1
     now(f"{what} {_counts[what]}")
 
@@ -35,7 +35,7 @@ def again(what: str) -> None:
 def watch(shell: Any, late: float = LATE, every: float = EVERY) -> None:
     """Show a line below each notebook cell that runs for longer than `late` seconds.
 
-    shell: IPython's shell. In a terminal nothing happens.
+    shell: IPython's shell. In a terminal, nothing happens.
     """
     if getattr(shell, "kernel", None) is None or id(shell) in _lines:
         return
@@ -45,7 +45,7 @@ def watch(shell: Any, late: float = LATE, every: float = EVERY) -> None:
 
 
 class Line:
-    """The line below the cell that is running."""
+    """The progress line that is shown below a cell while it runs."""
 
     def __init__(self, shell: Any, late: float, every: float) -> None:
         self._shell, self._late, self._every = shell, late, every
@@ -70,7 +70,7 @@ class Line:
         self._thread.start()
 
     def end(self, result: Any) -> None:
-        """Remove the line, once the cell has ended."""
+        """Remove the progress line now that the cell has ended."""
         if self._thread is None:  # a cell that began before it was watched
             return
         self._ended.set()

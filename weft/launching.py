@@ -122,7 +122,7 @@ class _Buffer(threading.local):
 
 
 def _packed(name: str, each: Any) -> tuple[str, str, str]:
-    """Return an argument's format, the values to pack, and the lines that check it."""
+    """Return an argument's format, its values to pack, and the lines that check it."""
     if str(each) in NUMBERS:
         return NUMBERS[str(each)], name, ""
     if not hasattr(each, "ndim") or each.layout != "C":
@@ -161,7 +161,7 @@ def _refuse(tensor: Any, wanted: str) -> None:
 
 
 class _Attribute(ctypes.Structure):
-    """CUlaunchAttribute with a value of 16 integers; the union has 64 bytes."""
+    """A `CUlaunchAttribute`, with its 64-byte union declared as 16 integers."""
 
     _fields_ = (
         ("id", ctypes.c_uint),

@@ -46,7 +46,7 @@ def solution_place(stem: str) -> str:
 def in_solutions() -> bool:
     """Return whether this notebook is one of the course's own solutions.
 
-    A kernel starts in its notebook's folder, whichever program started it.
+    A Jupyter kernel starts in its notebook's folder, whichever program started it.
     """
     copy = store.root()
     return copy is not None and _folder() == copy / "solutions"

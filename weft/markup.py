@@ -25,12 +25,12 @@ def inline(text: str) -> str:
 
 
 def link(address: str, text: str) -> str:
-    """Return an HTML link to `address`; `text` is inline text, not yet HTML."""
+    """Return an HTML link to `address`; `inline` turns `text` into HTML."""
     return f'<a href="{html.escape(address, quote=True)}">{inline(text)}</a>'
 
 
 def plain(text: str) -> str:
-    """Return `text` for a terminal: backticks stay, white space is collapsed."""
+    """Return `text` for a terminal, with backticks kept and white space collapsed."""
     return " ".join(text.split())
 
 

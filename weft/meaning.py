@@ -57,7 +57,7 @@ def known(value: Any) -> bool:
 
 
 def loaded(package: str = "numba") -> Any:
-    """Return the module `package` if it has been imported, or None."""
+    """Return the module `package` if it has been imported, else None."""
     return sys.modules.get(package)
 
 
@@ -103,7 +103,7 @@ def is_kernel(value: Any) -> bool:
 
 
 def is_device_function(value: Any) -> bool:
-    """Return whether a function is marked `device=True`, so Numba cannot launch it."""
+    """Return whether a function is a device function, which Numba cannot launch."""
     if getattr(value, "_device", False):  # in a simulator
         return True
     return bool(_options(value).get("device"))
@@ -135,7 +135,7 @@ class Options:
 
 
 def options_of(kernel: Any) -> Options:
-    """Return the options of a kernel that concern launches."""
+    """Return a kernel's options that concern launches."""
     noted = getattr(kernel, "_weft_options", None)  # see `told`
     if isinstance(noted, Options):
         return noted
@@ -151,7 +151,10 @@ def options_of(kernel: Any) -> Options:
 def told(
     first: Any, given: Mapping[str, Any], is_signature: Callable[[Any], bool]
 ) -> Options:
-    """Return the options in a call of `cuda.jit`. given: its keyword arguments."""
+    """Return the options in a call to `cuda.jit`.
+
+    first, given: the first positional argument, and the keyword arguments.
+    """
     signatures: tuple[Any, ...] = ()
     if isinstance(first, list):
         signatures = tuple(first)
@@ -192,7 +195,7 @@ class Typing(Protocol):
 
 @dataclass(frozen=True)
 class _Compiler:
-    """How a package with a compiler reads signatures and types arguments.
+    """How a package with a compiler reads signatures and finds the types of arguments.
 
     The fields name its modules. sigutils: all names that its module for signatures has
     had, the newest first.

@@ -1,6 +1,6 @@
 """Functions of NumPy and `math`, as they were when `weft` or `check` was imported.
 
-A check computes with these functions, so it must notice if a notebook has replaced any.
+A check computes with these functions, so it must notice if a notebook has replaced one.
 """
 
 from importlib import import_module

@@ -19,7 +19,7 @@ FUNCTION = re.compile(r"'(method|function|builtin_function_or_method)'")
 def advice(error: Exception, text: str, functions: frozenset[str]) -> str:
     """Return advice on an error in the line `text`, or '' if there is none.
 
-    functions: the names of `cuda`'s functions in a kernel.
+    functions: the names of the functions of `cuda` that a kernel can call.
 
     >>> advice(TypeError("'<' not supported"), "if i < out.shape:", frozenset())
     '`out.shape` holds a number for each dimension; `out.size` is one number.'
@@ -72,7 +72,7 @@ def advice(error: Exception, text: str, functions: frozenset[str]) -> str:
 
 
 def power(error: Exception) -> str:
-    """Return a hint to use `**` if `error` is a failure of `^`, or else ''.
+    """Return a hint to use `**` if `error` came from using `^`, or else ''.
 
     >>> power(TypeError("unsupported operand type(s) for ^: 'float' and 'int'"))
     'In Python, `**` is the power and `^` is a bitwise exclusive or.'

@@ -308,8 +308,8 @@ def _inside(
 ) -> list[Columns]:
     """Return groups of rows that may race within a block, or in its shared memory.
 
-    The blocks of a cluster pass their barriers separately, so one block's access to
-    another's shared memory is in no particular epoch of the other.
+    The blocks of a cluster pass their barriers separately, so a block's access to
+    another block's shared memory falls in no particular epoch of that other block.
     """
     if not trace.bulk.remote:
         return _groups(trace, rows, who, region, word)
@@ -346,7 +346,7 @@ def _groups(trace: Trace, rows: Columns, who: Columns, *keys: Columns) -> list[C
 def _words(trace: Trace, rows: Columns) -> tuple[Columns, Columns]:
     """Split accesses into units that divide them all; return rows and unit numbers.
 
-    In most traces all accesses have one size, and there is nothing to split.
+    In most traces all accesses have the same size, and there is nothing to split.
     """
     size, address = trace.size[rows], trace.address[rows]
     unit = columns.unit(size, address)
@@ -357,9 +357,9 @@ def _words(trace: Trace, rows: Columns) -> tuple[Columns, Columns]:
 def _guesses(trace: Trace) -> frozenset[int]:
     """Return the instructions that only read the value that a compare-and-swap expects.
 
-    The value may be stale: then the swap fails. So the read may race with atomics. An
-    instruction guesses if its thread's next access to the same element, where there is
-    one, is always such a swap.
+    If the value is stale, the swap simply fails, so the read is allowed to race with
+    atomics. An instruction is returned if the thread's next access to the same element
+    is a compare-and-swap at least once, and never anything else.
     """
     swaps = trace.atomics["cas"]
     if not swaps.size:
@@ -378,7 +378,7 @@ def _guesses(trace: Trace) -> frozenset[int]:
 
 
 def guessed(trace: Trace) -> frozenset[Place]:
-    """Return the places of reads that only guess what a compare-and-swap expects."""
+    """Return the places of reads that merely supply what a compare-and-swap expects."""
     if isinstance(trace, Recorded) and not trace.has_swaps:
         return frozenset()
     return frozenset(trace.places[site] for site in _guesses(trace))
@@ -389,8 +389,8 @@ def _unordered(
 ) -> list[tuple[int, int]]:
     """Return a list with the first unordered pair of a group's rows, or [].
 
-    rows: in simulated order. If both rows of that pair are in shared memory and of the
-    same warp, the list also contains the first pair of different warps, if any.
+    rows: in simulated order. If both rows of that pair are accesses to shared memory by
+    one warp, the list also contains the first unordered pair from two warps, if any.
     """
     views = trace.views
     relaxed = set(trace.atomics["relaxed"].tolist())

@@ -4,9 +4,9 @@
     weft.shared("vector_add.weft.json")      shows that file
     python -m weft.sharing FILE > page.html  writes it as a page
 
-The file has the cell, the verdict and a trace, as text. Showing a file runs none of its
-code: all of it is data, and is escaped. It shows what the author's check said; only a
-new check of the code can confirm that.
+The file contains the cell, the verdict and a trace, as text. Showing a file runs none
+of its code: everything in the file is treated as data, and escaped. It shows what the
+author's check said, which only a new check of the code can confirm.
 """
 
 import html
@@ -53,11 +53,11 @@ h1 {{ font-size: 1.25rem; overflow-wrap: anywhere }}
 
 
 def share(exercise: Any, file: str | Path = "") -> str:
-    """Write the last check of an exercise to a file; return a sentence about it.
+    """Write the last check of an exercise to a file; return a sentence about the file.
 
     exercise: the exercise's name, or the object that was checked. file: the path, by
-    default the name and `.weft.json`. Raises LearnerError if the exercise has not been
-    checked here, or the file cannot be written.
+    default the exercise's name followed by `.weft.json`. Raises LearnerError if the
+    exercise has not been checked here, or the file cannot be written.
     """
     name = exercise if isinstance(exercise, str) else _name(exercise)
     checked = last_check(name)
@@ -165,7 +165,11 @@ def _name(thing: Any) -> str:
 
 
 def _cell(thing: Any) -> str:
-    """Return the text of the cell that defines `thing`, or its source text, or ""."""
+    """Return the text of the cell that defines `thing`.
+
+    If a module defines it instead, returns the source of `thing` alone. Returns "" if
+    there is no source.
+    """
     text = getattr(thing, "text", thing)  # a cell of C is text already
     if isinstance(text, str):
         return text

@@ -1,4 +1,4 @@
-"""Tensor maps of a stack of matrices, for `tma_load_plane` and `tma_store_plane`."""
+"""Tensor maps of stacks of matrices, for `tma_load_plane` and `tma_store_plane`."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ def stack_map(tensor: Any, box: tuple[int, int]) -> Any:
 
     In the simulator, `tensor` is a NumPy array or a CPU tensor.
 
-    box: the rows and columns of one plane that a copy moves. In shared memory, the rows
+    box: how many rows and columns of a plane one copy moves. In shared memory, the rows
     of a box are permuted by the 128-byte swizzle. Both the tensor and the map must be
     kept alive while the map is in use. Raises LearnerError for a tensor or box that TMA
     does not accept.

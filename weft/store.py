@@ -112,9 +112,9 @@ def write(path: Path, contents: dict[str, Any]) -> str:
 def update(path: Path, change: Callable[[dict[str, Any]], object]) -> str:
     """Change the JSON object in a file, which is locked against other writers.
 
-    change: gets the contents and changes them in place. Returns "" or a message: that
-    the file could not be read and was started anew, or that it could not be written.
-    Raises only what `change` raises.
+    change: gets the contents and changes them in place. Returns a message if the file
+    could not be read and was started anew, or could not be written, else "". Raises
+    only what `change` raises.
     """
     from filelock import FileLock, Timeout
 

@@ -78,10 +78,10 @@ def tensor_map(tensor: Any, box: tuple[int, int], swizzle: int = LINE) -> Any:
 
     In the simulator, `tensor` is a NumPy array or a CPU tensor.
 
-    box: rows and columns that one `tma_load` or `tma_store` moves. swizzle: bytes of a
-    row that are permuted, or 0 for none. Both the tensor and the map must be kept alive
-    while the map is in use. Raises LearnerError for a tensor or box that TMA does not
-    accept.
+    box: how many rows and columns one `tma_load` or `tma_store` moves. swizzle: how
+    many bytes of a row are permuted, or 0 for none. Both the tensor and the map must be
+    kept alive while the map is in use. Raises LearnerError for a tensor or box that TMA
+    does not accept.
     """
     name = str(tensor.dtype).removeprefix("torch.")
     if name not in KINDS:
@@ -144,7 +144,7 @@ def simulated(tensor: Any, box: tuple[int, ...], swizzle: int) -> Any:
     """Return a tensor map of an array or a CPU tensor, for the simulator.
 
     box: the number of elements along each of the last two axes, 1 along any others.
-    Raises LearnerError for a matrix or box that TMA does not accept.
+    Raises LearnerError for a matrix or box that the TMA does not accept.
     """
     data = memory_of(tensor)
     if data.strides[-1] != data.itemsize:

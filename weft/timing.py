@@ -62,8 +62,9 @@ class Timing:
     """The time that one call takes.
 
     ms: the median. spread: the interquartile range, in ms. reps: the number of timed
-    repetitions. host: ms that the host takes to queue the call, the cost of a launch in
-    Python. whole: whether ms deliberately includes more than the work on the GPU.
+    repetitions. host: the ms that the host takes to queue the call, which is what a
+    launch costs in Python. whole: whether `ms` deliberately includes more than the work
+    on the GPU.
     """
 
     ms: float
@@ -97,7 +98,7 @@ class Stopwatch(Protocol):
     def once(self, function: Callable[[], object], host: float) -> Sample:
         """Time one repetition, and return the times of one call in it.
 
-        host: ms that queueing the function took last time.
+        host: the time in ms that it took to queue the function last time.
         """
 
 
@@ -136,7 +137,7 @@ def reader(
 class EventStopwatch:
     """Times the GPU's part of a call with CUDA events on PyTorch's current stream.
 
-    Numba's default stream is the same legacy stream. Raises LearnerError if PyTorch
+    By default, this is Numba's default stream too. Raises LearnerError if PyTorch
     cannot use the GPU.
     """
 
@@ -178,7 +179,7 @@ class EventStopwatch:
 
 
 class WallStopwatch:
-    """Times calls in a loop as a program sees them, including the host's part.
+    """A stopwatch that times calls in a loop, including the host's part.
 
     The cache is in the state that the previous call left. Raises LearnerError if
     PyTorch cannot use the GPU.
@@ -192,7 +193,7 @@ class WallStopwatch:
         self._last: dict[Callable[[], object], float] = {}  # ms of one call
 
     def once(self, function: Callable[[], object], host: float) -> Sample:
-        """Time about 2 ms of calls, at most 50, and return the mean time of one."""
+        """Time about 2 ms of calls, at most 50, and return the mean times of one."""
         last = self._last.get(function, math.inf)
         count = max(1, min(50, math.ceil(2 / last))) if last else 50
         self._wait()
@@ -276,8 +277,8 @@ class BurstStopwatch(GraphStopwatch):
 
     It suits kernels that draw so much power that a GPU lowers its clock after a few
     milliseconds, such as a matrix product on tensor cores. Each repetition waits for
-    PAUSES times as long as it works, then replays the graph twice, first untimed, then
-    timed.
+    at least PAUSES times as long as it works, then replays the graph twice, first
+    untimed, then timed.
 
     most: the largest number of repetitions per function, which limits the time spent on
     pauses. If it is given, warm-up has no minimum duration.

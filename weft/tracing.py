@@ -36,7 +36,7 @@ def trace(kernel: Any) -> "Tracer":
 
 
 class Tracer:
-    """A kernel to trace, without a launch configuration yet: `trace(kernel)`."""
+    """A kernel to trace that has no launch configuration yet: `trace(kernel)`."""
 
     def __init__(self, kernel: Any) -> None:
         self._kernel = kernel
@@ -226,7 +226,10 @@ def _verb(line: Line) -> str:
 
 
 def _cost(line: Line) -> str:
-    """Format the bank conflicts per request, or the sectors and the fewest possible."""
+    """Format a line's bank conflicts or, for global memory, its sectors per request.
+
+    If fewer sectors would do, their number follows.
+    """
     cost = f"{line.per_request:.3g}"
     plural = "s" * (line.per_request != 1)
     if line.shared:
@@ -237,5 +240,5 @@ def _cost(line: Line) -> str:
 
 
 def _lanes(line: Line) -> str:
-    """Format the mean number of lanes of a line's requests; mark divergent requests."""
+    """Format a line's mean number of lanes per request; say if any request diverges."""
     return f"{line.lanes_per_request:.3g}" + " (divergent)" * bool(line.divergent)

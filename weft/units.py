@@ -6,7 +6,7 @@ DASH = "–"  # for a value that was not measured
 
 
 def digits(value: float, count: int = 3) -> str:
-    """Format a number with about `count` significant digits: 0.126, 4.26, 51.0, 128."""
+    """Format a number with about `count` significant digits, such as 0.126 or 51.0."""
     if not math.isfinite(value):
         return DASH
     if value == 0:
@@ -21,7 +21,11 @@ def digits(value: float, count: int = 3) -> str:
 
 
 def time(ms: float) -> str:
-    """Return a time in ms with its unit; in µs below 0.1 ms, in s from 10 s on."""
+    """Format a time, given in ms, with its unit.
+
+    The unit is µs below 0.1 ms, s from 10 s on, and otherwise ms. A dash stands for a
+    time that is not finite.
+    """
     if not math.isfinite(ms):
         return DASH
     if ms < 0.1:
@@ -43,7 +47,7 @@ def scale(per_second: float, unit: str) -> tuple[float, str]:
 
 
 def rate(per_second: float, unit: str) -> str:
-    """Return a rate with its unit: `4.26 TB/s`, `812 GFLOP/s`."""
+    """Format a rate with its unit, such as `4.26 TB/s` or `812 GFLOP/s`."""
     if not math.isfinite(per_second):
         return DASH
     one, name = scale(per_second, unit)
@@ -51,7 +55,7 @@ def rate(per_second: float, unit: str) -> str:
 
 
 def size(count: float) -> str:
-    """Return a number of bytes with a decimal unit: `141 GB`, `60 MB`."""
+    """Format a size in bytes with a decimal unit, as in `141 GB` or `60 MB`."""
     for one, name in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
         if count >= one:
             return f"{digits(count / one)} {name}"
@@ -59,7 +63,7 @@ def size(count: float) -> str:
 
 
 def percent(fraction: float) -> str:
-    """Return a fraction as a percentage: `94 %`, `0.31 %`."""
+    """Return a fraction as a percentage, such as `94 %` or `0.31 %`."""
     if not math.isfinite(fraction):
         return DASH
     value = fraction * 100

@@ -30,7 +30,7 @@ def sentence(text: str) -> str:
 
 
 def joined(parts: Iterable[object]) -> str:
-    """Format a list: '3', '3 and 4', '3, 4 and 7'."""
+    """Format a list in words, as in '3', '3 and 4' or '3, 4 and 7'."""
     *most, last = map(str, parts)
     return f"{', '.join(most)} and {last}" if most else last
 
@@ -50,7 +50,7 @@ class Words:
 
     @cached_property
     def rows(self) -> dict[str, Row]:
-        """Every row by its name, each text on one line."""
+        """All rows by name, with each text on one line."""
         table: dict[str, Row] = folded(tomllib.loads(self.file.read_text("utf-8")))
         return table
 

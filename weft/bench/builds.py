@@ -21,7 +21,8 @@ class Build(NamedTuple):
 
     registers, local: registers and bytes of local memory per thread; shared: bytes of
     shared memory per block, without the launch's dynamic memory; blocks: how many
-    blocks fit on an SM; occupancy: the share of an SM's warps in those blocks, in %.
+    blocks fit on an SM; occupancy: the percentage of an SM's warp slots that those
+    blocks fill.
     """
 
     registers: int
@@ -34,9 +35,9 @@ class Build(NamedTuple):
 def compiled(case: str, kernels: Callable[[], Mapping[str, tuple[Any, int]]]) -> None:
     """Print the resources of compiled kernels, and record them as `compare` does.
 
-    case: what the kernels have in common, the key of the results; kernels: a function
-    that returns name → (a kernel that has run, threads per block), and is only called
-    if there is a GPU. Without one, the reference GPU's numbers are printed.
+    case: what the kernels have in common, used as the key of the results. kernels: a
+    function that returns name → (a kernel that has run, threads per block), and is only
+    called if there is a GPU. Without a GPU, the reference GPU's numbers are printed.
     """
     lab, gpu = lesson.current(), device.find()
     if gpu.usable:

@@ -16,9 +16,9 @@ What a claim must satisfy depends on where it is checked:
   within `LAW` of the prediction.
 
 Differences from the lesson are printed. If `WEFT_CLAIMS` names a file, a failed claim
-does not stop the notebook: it is written there, as a line of JSON, for the program that
-runs the notebook, which fails at the end. Without such a file, a failed claim raises
-AssertionError if `WEFT_STRICT=1`, and is otherwise printed.
+does not stop the notebook: it is written to that file, as a line of JSON, and the
+program that runs the notebook fails at the end. Without such a file, a failed claim
+raises AssertionError if `WEFT_STRICT=1`, and is otherwise printed.
 """
 
 import json
@@ -112,12 +112,12 @@ class Bounds:
 class Claim:
     """A claim, and what is known about it on the machine that checks it.
 
-    what: the subject, as in `"naive" beside "copy"`. measured: returns the factor of
-    the first measurement (0) or of a repetition (1, 2); attempts: how many measurements
-    there can be. here: whether the value is from this machine; host: whether the host's
-    clock measured it. recorded: the value in this GPU's own record, NaN if there is
-    none. reference: the name of the GPU that the lesson describes; on_reference:
-    whether this machine has that GPU.
+    what: the subject, as in `"naive" beside "copy"`. measured: given 0, returns the
+    value that the claim is about, as first measured; given 1 or 2, the value from a
+    repetition. attempts: how many measurements there can be. here: whether the value is
+    from this machine. host: whether the host's clock measured it. recorded: the value
+    in this GPU's own record, NaN if there is none. reference: the name of the GPU that
+    the lesson describes. on_reference: whether this machine has that GPU.
     """
 
     what: str
@@ -251,7 +251,7 @@ def settle(outcome: Outcome) -> None:
 
 
 def recording() -> bool:
-    """Return whether this run writes a record (if `WEFT_RESULTS` names a folder)."""
+    """Return whether `WEFT_RESULTS` is set, in which case this run writes a record."""
     return bool(os.environ.get("WEFT_RESULTS"))
 
 

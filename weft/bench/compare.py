@@ -23,7 +23,9 @@ def time(
     graph: bool = False,
     stopwatch: timing.Stopwatch | None = None,
 ) -> Timing:
-    """Time one function on the GPU: cold cache, median of 20 calls or more.
+    """Time one function on the GPU, with a cold cache.
+
+    The time is the median of at least 20 calls, or of at least 5 if they are slow.
 
     host, graph: time the host's part too, or a CUDA graph of many calls, both with a
     warm cache, as `compare` does.
@@ -70,13 +72,13 @@ def compare(
     the measured one; None for "not guessed yet", which hides the row in a learner's
     notebook.
 
-    host: time what a program waits for, not only the GPU's part: calls in a loop, with
-    a warm cache; for training steps and launch costs. graph: time a CUDA graph of many
-    launches, with a warm cache; for kernels of a few µs. stopwatch: another way to
-    time; its attribute `host` says whether the host's time is included (by default
-    it is). lab: the lab whose results to use, by default the current one. unsteady: the
-    reason, if times of this case vary by more than a fifth or come from fewer than five
-    repetitions.
+    host: whether to time all that a program waits for, and not only the GPU's part.
+    This times calls in a loop, with a warm cache, and suits training steps and launch
+    costs. graph: whether to time a CUDA graph of many launches, with a warm cache. This
+    suits kernels that take a few µs. stopwatch: another way to time; its attribute
+    `host` says whether the host's time is included (by default it is). lab: the lab
+    whose results to use, by default the current one. unsteady: the reason, if times of
+    this case vary by more than a fifth or come from fewer than five repetitions.
 
     On a GPU, adds the rows to the results if `WEFT_RESULTS` is set. A row that is
     unsteady without a reason is not written, and counts as a failed claim. Without a
@@ -205,7 +207,7 @@ def _built(
 ) -> tuple[Candidates | None, list[str] | None]:
     """Return the candidates and their names.
 
-    Returns (None, None) if they are made only where there is a GPU, and there is none.
+    Returns (None, None) if making them takes a GPU and there is none.
     """
     if not callable(candidates):
         return candidates, list(candidates)
@@ -221,7 +223,7 @@ NEAR = 1.1  # a factor; a closer guess counts as right
 def held_against(table: Table, guesses: Guesses, lab: str | None) -> Table:
     """Return `table` with unguessed rows hidden, and remarks on the guesses added.
 
-    Only a learner's tables hide rows and have their guesses recorded. Those of
+    Only a learner's tables hide rows and have their guesses recorded. The tables of
     solutions show everything.
     """
     open_names = [name for name, value in guesses.items() if value is None]

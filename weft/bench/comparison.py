@@ -21,8 +21,9 @@ class Comparison:
     work: bytes or flop per call, None if not given; unit: "B" or "FLOP", "" for
     neither. baseline: the name of the row that the ratios refer to, "" for none.
     ceiling: the name of a row, or a rate in bytes/s or flop/s. guess: name → predicted
-    ratio, None for one that is still open; a number as a key means the name with these
-    digits. whole: whether the times deliberately include more than the work on the GPU.
+    ratio, or None if the guess is still open; a number as a key means the name with
+    these digits. whole: whether the times deliberately include more than the work on
+    the GPU.
     """
 
     case: str
@@ -39,7 +40,7 @@ class Comparison:
 
     @property
     def ceiling_name(self) -> str:
-        """What fractions are measured against, as a heading in the table, or ""."""
+        """The ceiling as a heading of the table names it, or "" if there is none."""
         if isinstance(self.ceiling, int | float):
             return units.rate(float(self.ceiling), self.unit)
         return self.ceiling or ""

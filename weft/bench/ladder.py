@@ -1,8 +1,9 @@
 """A table of measurements, as text and as HTML: each row has a bar for its speed.
 
-Columns and bars are those of the book's measurements, `.weft-ladder` in its stylesheet.
-A notebook has no stylesheet, and its background is unknown, so the two colours are
-midway between those for light and for dark backgrounds.
+Its columns and bars look like those of the measurements in the book, which are styled
+by `.weft-ladder` in the book's stylesheet. A notebook has no stylesheet, and its
+background is unknown, so the two colours are midway between those for light and for
+dark backgrounds.
 """
 
 import html as escape
@@ -49,7 +50,7 @@ TAG = (
 
 
 def columns(table: Shown) -> list[Column]:
-    """Return the columns that a table needs: (heading, formatter of a row's value)."""
+    """Return a table's columns, each a heading and a function that formats a row."""
     rows = [row for row in table.rows if row.name not in table.covered]
     found: list[Column] = []
     if table.ceiling:
@@ -117,7 +118,11 @@ def _values(table: Shown, row: Row, shown: list[Column]) -> list[str]:
 
 
 def _tags(table: Shown, row: Row) -> str:
-    """Return, as HTML, the tags beside a row's name: "baseline", another GPU's name."""
+    """Return the tags beside a row's name, as HTML.
+
+    They are "baseline" for the baseline, and the GPU's name for a row that was measured
+    on another machine.
+    """
     tags = f' <span style="{TAG}">baseline</span>' * (row.name == table.baseline)
     if not table.machine or not row.measured or row.name in table.covered:
         return tags
@@ -142,7 +147,8 @@ def _share(table: Shown, row: Row) -> float:
 def _spread(row: "Row") -> str:
     """Return half the spread as a percentage of the time, such as "± 3 %".
 
-    It is marked if the time is unreliable. A row that was not measured has a dash.
+    The text has a mark if the time is unreliable. It is a dash for a row that was not
+    measured.
     """
     if not row.measured:
         return units.DASH

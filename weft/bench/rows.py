@@ -16,9 +16,10 @@ class Row:
     """One candidate's measurement; a value that is not known is NaN.
 
     ms: the median time of a call; spread: the interquartile range, ms; rate: bytes/s or
-    flop/s; ratio: how many times as fast as the baseline; ceiling: fraction of the
-    ceiling's rate; guess: the ratio that the learner predicted; remark: what else the
-    time includes, "" for nothing; reps: the number of repetitions, 0 if unknown.
+    flop/s; ratio: how many times as fast as the baseline; ceiling: the rate as a
+    fraction of the ceiling's; guess: the ratio that the learner predicted; remark: what
+    else the time includes, "" for nothing; reps: the number of repetitions, 0 if
+    unknown.
     """
 
     name: str
@@ -49,7 +50,7 @@ Rows = tuple[Row, ...]
 
 
 def remark(t: Timing) -> str:
-    """Describe what a time includes besides the work; return "" for nothing."""
+    """Describe what a time includes besides the work, or return "" if nothing."""
     if t.host_bound:
         return "queued more slowly than the GPU runs it, so the time includes Python's"
     if t.short:
@@ -82,7 +83,7 @@ def from_result(
 def as_results(
     case: str, rows: Rows, unit: str, baseline: str, unsteady: str = ""
 ) -> list[dict[str, Any]]:
-    """Return rows in the form that results files have: rounded JSON values.
+    """Return rows in the form that results files use: rounded JSON values.
 
     unsteady: the reason why times vary, written beside each unreliable time.
     """
@@ -111,7 +112,10 @@ def as_results(
 
 
 def related(rows: Rows, baseline: str, ceiling: str | float | None) -> Rows:
-    """Return rows with ratios to `baseline`, and shares of `ceiling` if it is a row."""
+    """Return rows with ratios to the row `baseline`, and shares of the ceiling.
+
+    The rows keep their own shares unless `ceiling` is the name of a row.
+    """
     ms = {r.name: r.ms for r in rows}
     return tuple(
         replace(

@@ -41,12 +41,12 @@ class Measurements:
 class Table:
     """The rows of one case; `table["naive"]` is one of them.
 
-    unit: "B" or "FLOP", "" if no amount of work was given. baseline, ceiling: what the
-    ratios and fractions refer to, "" for nothing. source: where the times come from, as
-    a sentence. here: whether they were measured on this machine; measurements: how to
-    measure them again. covered: rows that are shown without numbers, because the
-    learner has not predicted them yet. machine: the GPU of the rows, if it is not this
-    machine's.
+    unit: "B" or "FLOP", or "" if no amount of work was given. baseline, ceiling: what
+    the ratios and fractions refer to, or "" if there are none. source: where the times
+    come from, as a sentence. here: whether the times were measured on this machine.
+    measurements: how to measure the times again. covered: rows that are shown without
+    numbers, because the learner has not predicted them yet. machine: the GPU of the
+    rows, if it is not this machine's.
     """
 
     case: str
@@ -88,14 +88,15 @@ class Table:
         within: float | None = None,
         ceiling: float | None = None,
     ) -> None:
-        """Claim what a lesson says about a row's speed.
+        """Make a lesson's claim about a row's speed.
 
         at_least, at_most: bounds on the row's speed as a multiple of that of the row
         `times` (by default the baseline) in the table `of` (by default this one). law:
         the factor that follows from counted bytes or operations; within: how far from
-        `law` the reference GPU may be, as a fraction. ceiling: a lower bound on the
-        fraction of the ceiling that the row reaches. If `of` is another table with the
-        same unit of work, speeds are rates; otherwise they are calls per second.
+        `law` the factor may be on the reference GPU, as a fraction. ceiling: a lower
+        bound on the fraction of the ceiling that the row reaches. If `of` is another
+        table with the same unit of work, speeds are rates; otherwise they are calls per
+        second.
 
         Whether a claim holds, and what happens if it does not, depends on the machine:
         see `weft.bench.claims`. If a row was not measured, nothing is checked, and a

@@ -24,7 +24,7 @@ TEXT = Template(Path(__file__).with_suffix(".c").read_text(encoding="utf-8"))
 def program(file: str, prototype: str, names: list[str], case: Any, call: str) -> str:
     """Return the text of a program that calls the learner's function in `file`.
 
-    names, case: the arguments' names, and values of the types that the program reads.
+    names, case: the arguments' names, and values that have the types of the arguments.
     call: the C statements that call the function.
     """
     text, arrays = "", []

@@ -25,7 +25,7 @@ words = Verdicts(__file__)
 
 @dataclass(frozen=True)
 class Step:
-    """A call of make, and its expected effect.
+    """A call to make, and its expected effect.
 
     command: its command line, such as `make clean`. touch: a file that is modified
     before the call, or created if it does not exist. makes: the files that must be
@@ -100,7 +100,7 @@ def _step(source: Source, folder: Path, given: set[str], step: Step) -> None:
 def _failed(
     source: Source, row: str, file: str, step: Step, places: list[Note], **told: Any
 ) -> Failed:
-    """Return the failure for `file` after a step, worded as in a row of `words`."""
+    """Return the failure for `file` after a step, worded by row `row` of `words`."""
     told |= {"file": file, "command": step.command, "touch": step.touch}
     return Failed(words.verdict(source.name, row, places, when=step.when, **told))
 
@@ -134,7 +134,7 @@ def _make(folder: Path, command: str) -> tuple[int, str]:
 
 
 def _stopped(source: Source, said: str, step: Step) -> Verdict:
-    """Return the verdict on an error of make, with its line and an explanation."""
+    """Return the verdict on an error from make, with its line and an explanation."""
     found = re.search(r"Makefile:(\d+): (?:\*\*\* )?(.*)", said)
     places: list[Note] = [(source.place(int(found[1])), "")] if found else []
     last = said.strip().splitlines()[-1:] or ["nothing"]
@@ -186,7 +186,7 @@ def _out_of_date(source: Source, file: str, step: Step) -> Failed:
 
 
 def _rule(source: Source, target: str) -> list[Note]:
-    """Return the line of the rule that makes `target`, or else of its pattern rule.
+    """Return the line of the rule for `target`, or else that of its pattern rule.
 
     Returns [] if there is neither.
     """

@@ -90,7 +90,7 @@ class Report:
         return words.verdict(self.source.name, row, places, report=self, found=found)
 
     def at(self, where: str) -> list[Note]:
-        """Return the notes that `where` names; `a|b` means `b` if `a` has none."""
+        """Return the notes that `where` names; `a|b` names `b` only if `a` has none."""
         at, source, local = self.stacks, self.source, _local.search(self.said)
         declared = [int(local[2])] if local else []
         if not local or declared[0] not in source.containing(local[1]):
@@ -146,13 +146,16 @@ class Report:
 
     @property
     def result(self) -> str:
-        """The sanitizer's words on an overflow: `... cannot be represented in ...`."""
+        """The sanitizer's words on an overflow, or "".
+
+        For example: "2147483647 + 1 cannot be represented in type `int`".
+        """
         match = _runtime.search(self.said)
         return capital(match[3].split(": ", 1)[-1].replace("'", "`")) if match else ""
 
     @property
     def number(self) -> str:
-        """The type of the misaligned access, with an article: 'an `int`'."""
+        """The type of the misaligned access, with an article, such as 'an `int`'."""
         found = re.search(r" type '(?:const )?([\w ]+?)', which", self.said)
         kind = found[1] if found else "number"
         return f"{'an' if kind[:1] in 'aeiou' else 'a'} `{kind}`"
@@ -164,7 +167,7 @@ class Report:
 
     @property
     def outside(self) -> tuple[str, str]:
-        """The message on an access outside a block of the heap, and the explanation."""
+        """The message and the explanation for an access outside a heap block."""
         region = _region.search(self.said)
         said = self._beside(region) if region else words("outside-all", did=self.did)
         return said["message"], said["why"]

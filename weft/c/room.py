@@ -25,11 +25,11 @@ class CExercise(Exercise):
     """An exercise whose answer is a `%%c` or `%%makefile` cell.
 
     prototype: the declaration of the requested function, without the semicolon.
-    inputs: `(rng, *size)` → the values of spec's parameters, which become variables of
-        the calling program: arrays (`x`, with `x_size`, or `x_rows`, `x_cols`), NumPy's
-        numbers in their own type, Python's integers as `size_t`.
+    inputs: `(rng, *size)` → the values of the spec's parameters, which become variables
+        of the calling program. An array `x` comes with `x_size`, or with `x_rows` and
+        `x_cols`; a NumPy number keeps its type; a Python integer becomes a `size_t`.
     call: C statements that call the function and pass on each output, in the order of
-        spec's outputs: `give(value);`, `give_all(pointer, count);`.
+        the spec's outputs, with `give(value);` or `give_all(pointer, count);`.
     files, steps: for a Makefile, the files beside it and what to do with them; see
         `weft.c.makefile`.
     """

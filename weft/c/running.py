@@ -1,4 +1,4 @@
-"""Running programs: in another process, watched, and with a time limit."""
+"""Run programs in separate processes, with a time limit."""
 
 import os
 import shutil
@@ -33,7 +33,7 @@ NO_LEAKS = (
 
 @dataclass(frozen=True)
 class Ran:
-    """The outcome of a run: the sanitizers' reports, results, and printed output.
+    """The outcome of a run: the sanitizers' output, the results, and what was printed.
 
     complete: whether the program completed. late: whether it ran out of time.
     leaks_seen: whether leaks were looked for.

@@ -45,10 +45,10 @@ class Source:
 
     @property
     def is_stub(self) -> bool:
-        """Whether a starter's comment is still in place, without code around it.
+        """Whether a starter's comment is still in place, without code next to it.
 
-        The line above the comment is `// about 3 lines`; the one below it ends the
-        function or returns.
+        In a starter, the line above the comment is `// about 3 lines` or similar, and
+        the line below it ends the function or returns.
         """
         lines = [line.strip() for line in self.lines if line.strip()]
         for at in [n for n, line in enumerate(lines) if STUB in line]:
@@ -75,7 +75,7 @@ class Source:
 def read(magic: str, language: str, body: str) -> Source:
     """Make the source of a cell from its text and the argument of its magic.
 
-    magic: the name of a function, or of a file: `swap`, `stats.h`.
+    magic: the name of a function, such as `swap`, or of a file, such as `stats.h`.
     """
     path = Path(magic.strip() or "cell")
     file = path.name if path.suffix else path.name + SUFFIXES[language]

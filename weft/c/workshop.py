@@ -1,4 +1,4 @@
-"""The folder of a notebook's C files, and a terminal to work in it."""
+"""The folder of a notebook's C files, and a terminal that works in that folder."""
 
 import atexit
 import re
@@ -17,7 +17,7 @@ _folder: list[Path] = []
 
 
 def folder() -> Path:
-    """Return the folder of this session's files, deleted when the session ends."""
+    """Return the session's folder of files, which is deleted when the session ends."""
     if not _folder:
         _folder.append(Path(tempfile.mkdtemp(prefix="weft-")))
         atexit.register(shutil.rmtree, _folder[0], True)
@@ -25,7 +25,7 @@ def folder() -> Path:
 
 
 def save(source: Source) -> str:
-    """Write a source to the folder; return the compiler's errors and warnings on it."""
+    """Write a source to the folder; return the errors and warnings that it causes."""
     (folder() / source.file).write_text(source.text)
     if source.file.endswith(".c") and not source.is_stub and compiler.find():
         return compiler.diagnose(folder(), source.file)[1].rstrip()
@@ -64,7 +64,7 @@ def how_to_get(program: str) -> str:
 
 
 def _anonymous(text: str) -> str:
-    """Remove this machine's folder from a program's output."""
+    """Remove the path of this session's folder from a program's output."""
     return re.sub(rf"(/private)?{re.escape(str(folder()))}/?", "", text)
 
 

@@ -126,7 +126,7 @@ class Event:
 
 
 class Stream:
-    """Stands in for torch.cuda.Stream."""
+    """A stand-in for `torch.cuda.Stream`."""
 
     def __init__(self, model: "Model", name: str) -> None:
         self.model, self.name = model, name
@@ -167,7 +167,7 @@ class Stream:
 
 @dataclass(eq=False)
 class Graph:
-    """Stands in for torch.cuda.CUDAGraph."""
+    """A stand-in for `torch.cuda.CUDAGraph`."""
 
     model: "Model"
     nodes: list[Node] = field(default_factory=list)
@@ -201,7 +201,7 @@ class Graph:
 
 
 class Capture:
-    """Stands in for torch.cuda.graph, which waits for the GPU before it begins."""
+    """A stand-in for `torch.cuda.graph`: waits for the GPU, then begins a capture."""
 
     def __init__(self, model: "Model", graph: Graph, stream: Stream | None) -> None:
         self.model, self.graph = model, graph
@@ -218,10 +218,10 @@ class Capture:
 
 
 class Model(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """Sees every operator, and tracks what is ordered and what is only captured.
+    """A dispatch mode that checks the order of operators and records captured ones.
 
-    where: returns the learner's line that is running. waits: a list of the host's
-    waits.
+    where: returns the learner's line that is running. waits: the list in which the
+    host's waits are recorded.
     """
 
     def __init__(self, where: Where, waits: list[Any]) -> None:
@@ -385,7 +385,7 @@ class Model(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self._heard = len(self.waits)
 
     def end(self) -> None:
-        """End a capture; undo what its operators did, because a GPU only records them.
+        """End a capture, and undo what its operators did: a GPU would only record them.
 
         Raises RuntimeError if no capture is in progress.
         """
@@ -430,7 +430,7 @@ class Model(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
 
 def _run(node: Node) -> None:
-    """Run an operator of a graph; copy its results to the tensors of the capture."""
+    """Run an operator of a graph, and copy its results into the captured tensors."""
     given = {key(each) for each in tensors((node.args, node.kwargs))}
     again = node.function(*node.args, **node.kwargs)
     for old, new in zip(tensors(node.out), tensors(again), strict=True):

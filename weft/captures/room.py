@@ -33,10 +33,10 @@ Array = np.ndarray[Any, Any]
 class CaptureExercise(Exercise):
     """A function that captures a step, and returns a function that replays it.
 
-    The function is called as `graphed(step, *batch)`, with the first of the batches,
-    and its result as `replay(*batch)`, with every batch.
+    The function is called as `graphed(step, *batch)`, with the first of the batches.
+    The function that it returns is called as `replay(*batch)`, once for each batch.
 
-    captured: true; marks an exercise of this kind.
+    captured: must be true; it marks an exercise of this kind.
     made: `(device)` → a step and the tensors that it trains, with the same values in
         every call. The step is called as `step(*batch)` and returns the loss.
     inputs: `(rng, *size)` → arrays with one entry per batch along their first axis.
@@ -53,7 +53,7 @@ class CaptureExercise(Exercise):
 
 
 class Captures:
-    """Checks functions that capture a step in a CUDA graph."""
+    """Checks of functions that capture a step in a CUDA graph."""
 
     what = "a function that captures a step"
     exercise = CaptureExercise
@@ -62,7 +62,10 @@ class Captures:
         return bool(asked.get("captured"))
 
     def stages(self, exercise: CaptureExercise) -> Iterator[Facts]:
-        """Run every case on the model, then the last size on a GPU, if there is one."""
+        """Judge every case on the model, and yield facts.
+
+        If a GPU is usable, also judge a case of the last size on it.
+        """
         function = exercise.written_by_learner
         if not isinstance(function, FunctionType):
             made = type(function).__name__
@@ -87,7 +90,7 @@ ROOM = Captures()
 
 
 class Run:
-    """A call of the learner's function, then calls of its result, one for each batch.
+    """A call to the learner's function, then calls to its result, one for each batch.
 
     Its constructor raises `Failed` if one of the calls does not complete.
     """
@@ -163,7 +166,7 @@ class Run:
         return None
 
     def _counted(self, *batch: Any) -> Any:
-        """Call the step, and record whether it is before, in or after a capture."""
+        """Call the step; record whether that is before, during or after a capture."""
         import torch
 
         if torch.cuda.is_current_stream_capturing():
@@ -200,7 +203,10 @@ class Run:
     # Judging the results
 
     def judge(self) -> None:
-        """Check the capture, order and training. Raises `Failed` if one is wrong."""
+        """Check the capture, the replays and the results.
+
+        Raises `Failed` if one of them is wrong.
+        """
         if self.model is not None:
             self.look()
         elif not self.captured:

@@ -1,8 +1,8 @@
-"""The data of a check: a case for each size, and one at a size it does not list.
+"""The data of a check: a case for each listed size, and one for an unlisted size.
 
-A kernel that works only for the sizes of its check must not pass, so a check adds one
-between the given sizes. That size and its data are derived from the learner's source:
-they are the same at every run, until the source changes.
+A kernel that works only at the listed sizes must not pass, so a check adds a case at a
+size between those. The size and its data are derived from the learner's source: they
+are the same in every run until the source changes.
 """
 
 import itertools

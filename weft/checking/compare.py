@@ -13,8 +13,9 @@ Array = np.ndarray[Any, Any]
 def close(got: Array, wanted: Array, tolerance: float) -> Array:
     """Return a mask of the elements that agree within a tolerance.
 
-    A float or complex number may be off by `tolerance` times the sum of its magnitude
-    and the output's RMS. Other values must be equal.
+    A float or complex number may be off by `tolerance` times the sum of the wanted
+    number's magnitude and the RMS of all finite wanted numbers. Other values must be
+    equal.
     """
     if got.dtype.kind not in "fc":
         return np.asarray(got == wanted)
@@ -54,7 +55,7 @@ def doubtful(got: Array, wanted: Array, tolerance: float) -> Array:
     """Return a mask of the elements that are far off relative to their own magnitude.
 
     If `close` accepts them, it is because other elements are larger. Rounding explains
-    such an error only in a small difference of large numbers.
+    such an error only in a small difference between large numbers.
     """
     if got.dtype.kind not in "fc":
         return np.zeros(got.shape, bool)

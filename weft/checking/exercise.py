@@ -123,7 +123,7 @@ class Exercise:
         """Return the additional case, which the exercise does not list, or None.
 
         seed: derived from the learner's source. Returns None if the exercise excludes
-        such a case, or if its inputs cannot be made in that size.
+        such a case, if no size can be chosen, or if inputs of that size cannot be made.
         """
         size = self.of_lesson()[0] or unseen_size(self.sizes, seed)
         if size is None or not self.unseen:

@@ -1,4 +1,4 @@
-"""Borrowed answers: code that calls its own spec, or a library that does the work."""
+"""Borrowed answers: code that calls its own spec, or calls a library to do the work."""
 
 import inspect
 import sys

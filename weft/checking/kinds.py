@@ -33,7 +33,7 @@ class Kind:
 
 @dataclass(frozen=True)
 class Section:
-    """A section of a chapter: the chapter's title, its page in book/, the heading."""
+    """A section: its chapter's title, the chapter's page in book/, and the heading."""
 
     chapter: str
     page: str

@@ -20,7 +20,7 @@ RANKS = "a function of several ranks"
 
 @dataclass(frozen=True)
 class Limit:
-    """The kind of exercise that a limit belongs to, and its meaning with its unit."""
+    """A limit's kind of exercise (`room`), and its meaning, including its unit."""
 
     room: str
     meaning: str

@@ -44,7 +44,7 @@ def leaves(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
 
 
 def written(path: Path) -> str:
-    """Format the path to a leaf as Python would index it: '[1][0]'."""
+    """Format the path to a leaf as Python's indices, such as '[1][0]'."""
     return "".join(f"[{part!r}]" for part in path)
 
 
@@ -77,7 +77,7 @@ class Block:
 
 
 def _float(number: Any) -> float:
-    """Convert a number to a float, infinite if it is too large."""
+    """Convert a number to a float, or to an infinity of its sign if it is too large."""
     try:
         return float(number)
     except OverflowError:
@@ -132,8 +132,8 @@ def size_of(wanted: Sequence[Any]) -> float:
 def close(got: Block, wanted: Block, tolerance: float) -> list[bool]:
     """Return, for each part, whether it agrees within a tolerance.
 
-    A float or complex number may be off by `tolerance` times the sum of its magnitude
-    and the RMS of all parts. Other parts must be equal.
+    A float or complex number may be off by `tolerance` times the sum of the wanted
+    number's magnitude and the RMS of all wanted numbers. Other parts must be equal.
     """
     pairs = list(zip(got.parts, wanted.parts, strict=True))
     if got.kind not in "fc" or wanted.kind == "U":
@@ -160,7 +160,7 @@ def difference(got: Block, wanted: Block, tolerance: float) -> Difference | None
 
 
 def pattern(got: Block, wanted: Block, right: list[bool], tolerance: float) -> Looks:
-    """Classify the error, and describe it in a sentence: see `compare`."""
+    """Classify the error and describe it; see `weft.checking.compare`."""
     first = got.parts[right.index(False)]
     if "U" in (got.kind, wanted.kind) or "c" in (got.kind, wanted.kind):
         return NOTHING
@@ -180,7 +180,7 @@ def _agree(got: Block, wanted: Block, a: Any, b: Any, tolerance: float) -> bool:
 
 
 def _moved(got: Block, wanted: Block, right: list[bool], tolerance: float) -> Looks:
-    """Detect that all the right values are present, but in the wrong order."""
+    """Detect whether all the right values are present, but in the wrong order."""
 
     def ordered(parts: Sequence[Any]) -> list[Any]:
         return sorted(parts, key=lambda x: (x != x, x))
@@ -200,7 +200,7 @@ def _moved(got: Block, wanted: Block, right: list[bool], tolerance: float) -> Lo
 
 
 def _shifted(got: Block, wanted: Block, right: list[bool], tolerance: float) -> Looks:
-    """Detect that each value is where its neighbour belongs."""
+    """Detect whether each value is where its neighbour belongs."""
     mine, aim = got.parts, wanted.parts
     if len(right) > 3 and _agree(got, wanted, mine[1:], aim[:-1], tolerance):
         return Pattern.SHIFTED, "Each result is where the next one belongs."
@@ -210,7 +210,7 @@ def _shifted(got: Block, wanted: Block, right: list[bool], tolerance: float) -> 
 
 
 def _multiple(got: Block, wanted: Block, right: list[bool], _: float) -> Looks:
-    """Detect that all values are off by the same factor."""
+    """Detect whether all values are off by the same factor."""
     pairs = [(a, b) for a, b in zip(got.parts, wanted.parts, strict=True) if b]
     if len(right) < 3 or not pairs or any(right):
         return NOTHING
@@ -227,7 +227,7 @@ def _multiple(got: Block, wanted: Block, right: list[bool], _: float) -> Looks:
 
 
 def _tail(got: Block, _: Block, right: list[bool], tolerance: float) -> Looks:
-    """Detect that a vector is wrong from some element on."""
+    """Detect whether a vector is wrong from some element on."""
     start = right.index(False)
     if len(got.shape) != 1 or len(right) < 3 or not any(right) or any(right[start:]):
         return NOTHING

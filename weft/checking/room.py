@@ -1,9 +1,10 @@
 """The interface of a kind of exercise, and the course of every check.
 
-A room is a package that checks one kind of thing: kernels, plain functions, host code,
-C, Triton programs, PyTorch operators. It says which things it checks, what an
-exercise of its kind consists of, and in which stages such a thing is judged. Everything
-else is done here: stale cells, unknown arguments, facts, the verdict, and progress.
+A room is a package that checks one kind of thing, such as kernels, plain functions,
+host code, C, Triton programs or PyTorch operators. It says which things it checks, what
+an exercise of its kind consists of, and in which stages such a thing is judged.
+Everything else is done here: stale cells, unknown arguments, facts, the verdict, and
+progress.
 """
 
 import os

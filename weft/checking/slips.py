@@ -48,9 +48,9 @@ def other_number(
 ) -> tuple[int, float] | None:
     """Find a scalar input for which the learner's code used another number.
 
-    With that number the spec yields the wrong outputs. The number is 0, 1 or derived
-    from the given ones, or any other on which at least `MANY` results agree. Returns
-    the input's index and the number, or None if no number fits.
+    With that number, the spec yields the learner's `outputs`. The number is 0, 1 or
+    derived from the given numbers, or any other on which at least `MANY` results agree.
+    Returns the input's index and the number, or None if no number fits.
     """
     numbers = [
         k
@@ -76,7 +76,7 @@ def other_number(
 def expected_with(
     exercise: Exercise, case: Case, number: int, value: float
 ) -> tuple[Any, ...]:
-    """Evaluate the spec with `value` for the input with index `number`."""
+    """Evaluate the spec with `value` as the input with index `number`."""
     inputs = list(copies(case.inputs))
     inputs[number] = type(inputs[number])(value)
     return exercise.expected(tuple(inputs))
@@ -87,7 +87,8 @@ def in_line(
 ) -> list[float]:
     """Solve for the input value that explains the results, assuming linearity.
 
-    Returns [] unless at least `MANY` results give the same value.
+    Returns a list of that value, or an empty one if fewer than `MANY` results depend on
+    it or if they disagree.
     """
     mine = float(case.inputs[number])
     none = expected_with(exercise, case, number, 0.0)

@@ -69,12 +69,12 @@ def counted(
     Lines of the learner's other functions count as well. scope: the learner's function,
     if `function` is a wrapper around it.
 
-    Raises `Endless` after more than `most` lines, by default MOST_LINES; after BOUNDED
-    times as many if only `for` loops are running, because those usually end. Time is
-    not measured, so a slow machine changes nothing. Raises `Waiting` if the function
-    does nothing for `longest` seconds (see `watchdog`). An exception that would end
-    Python, such as that of `sys.exit()`, becomes an ordinary exception of the same
-    name. If a debugger is already tracing, nothing is counted.
+    Raises `Endless` after more than `most` lines (by default MOST_LINES), or BOUNDED
+    times as many if only `for` loops are running, because those usually end. A line
+    counts the same however long it takes, so a slow machine changes nothing. Raises
+    `Waiting` if the function does nothing for `longest` seconds (see `watchdog`). An
+    exception that would end Python, such as that of `sys.exit()`, becomes an ordinary
+    exception of the same name. If a debugger is already tracing, nothing is counted.
     """
     inner = source_function(function if scope is None else scope)
     if inner is None or sys.gettrace() is not None:
@@ -92,7 +92,7 @@ def counted(
     stopped = 0  # how many times the function was found to have stopped the counting
 
     def again(frame: FrameType | None) -> None:
-        """Resume the counting if the function has turned it off."""
+        """Resume counting if the function has turned it off."""
         nonlocal stopped
         if sys.gettrace() is call:
             return
@@ -136,7 +136,7 @@ def without_leaving(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
 
 
 class _Counter:
-    """Counts lines, and decides when they are too many."""
+    """Counts lines, and decides when there are too many."""
 
     def __init__(self, limit: int) -> None:
         self.limit = self.first = limit
@@ -164,7 +164,7 @@ class _Counter:
 
 
 def _only_for_loops(frame: FrameType | None) -> bool:
-    """Return whether the learner's frames are in loops, all of them `for` loops."""
+    """Return whether the learner's frames are in loops, and only in `for` loops."""
     scope = frame.f_globals if frame else None
     loops: list[ast.While | ast.For] = []
     while frame is not None:
@@ -189,9 +189,10 @@ def circles(code: CodeType) -> bool:
 def endless(
     name: str, call: str, stopped: Endless, when: str = "", usual: int = MOST_LINES
 ) -> Failed:
-    """Return the verdict on a call that `limited` has stopped, as an error to raise.
+    """Return the error to raise for a call that was stopped.
 
-    usual: the usual limit of lines; a lower one may also stop a loop that would end.
+    stopped: the exception that stopped it. usual: the usual limit on lines; a lower
+    limit can also stop a loop that would have ended.
     """
     if isinstance(stopped, Waiting):
         places = [(stopped.place, "")] if stopped.place.line else []
@@ -203,9 +204,10 @@ def endless(
 
 
 def place_of(code: CodeType, stopped: int, late: set[tuple[CodeType, int]]) -> Place:
-    """Return the place of the endless loop around line `stopped`, or else of that line.
+    """Return the place of the endless loop that contains line `stopped`.
 
-    late: the lines that ran last.
+    If no loop contains the line, its own place is returned. late: the lines that ran
+    last.
     """
     lines = {n for found, n in late if found is code}
     number = stopped

@@ -1,4 +1,4 @@
-"""Find elements of the inputs that a wrong result needs, but no thread has read."""
+"""Find input elements that a wrong result needs but that no thread has read."""
 
 from collections.abc import Mapping
 
@@ -107,10 +107,11 @@ def needed(
     which: int,
     index: tuple[int, ...],
 ) -> bool:
-    """Return whether a change of `some` elements of an input changes an output.
+    """Return whether an element of an output depends on elements of an input.
 
-    number: which input. which, index: which output, and which of its elements. Returns
-    False if the spec fails with the changed elements.
+    number, some: which input, and which of its elements. which, index: which output,
+    and which of its elements. Returns False if the spec fails when the input's elements
+    are changed.
     """
     inputs = list(copies(case.inputs))
     inputs[number][some] += np.asarray(1, inputs[number].dtype)

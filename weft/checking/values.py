@@ -40,7 +40,7 @@ def judge(
 def judge_on_gpu(
     exercise: Exercise, label: str, pairs: Iterable[tuple[Array, Array]], why: str
 ) -> str:
-    """Judge the results of the case `label` on a GPU; return a fact.
+    """Judge a GPU's results for the case `label`; return a fact.
 
     pairs: the value of each output, and what it should be. why: see `judge`. Raises
     `Failed` if an output is wrong.

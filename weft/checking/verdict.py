@@ -71,12 +71,12 @@ class Verdict:
 
     name: the exercise. kind: a key of `kinds.KINDS`. message: what happened; why: the
     explanation. places: source lines, each with a note. thread, block: the indices of
-    the thread concerned, None if there is none. when: the data of the run. facts: what
-    else the check found. headline, topic: override those of `kind`. rows: the accesses
-    in the trace that belong to the first places, in the same order. premise: the
-    beginning of the explanation, about the order in which things run. only: the
-    sentence of `why` about the only block, warp or lane that is wrong, or right.
-    right_for: a size at which all was right.
+    the thread concerned and of its block, or None. when: which run it was. facts: what
+    else the check found. headline, topic: override those of `kind`. rows: the rows of
+    the trace for the first places, in the same order. premise: the beginning of the
+    explanation, about the order in which things run. only: the sentence of `why` about
+    the only block, warp or lane that is wrong, or right. right_for: a size at which the
+    results were right.
 
     onward: what comes after a pass, None if progress is not recorded. judged: the
     execution of the cell whose code was judged, None if unknown. printed: what the
@@ -147,7 +147,7 @@ class Verdict:
 
     @property
     def who(self) -> str:
-        """The thread concerned, the data, and a size at which all was right."""
+        """The thread, the run's data, and a size at which the results were right."""
         parts = []
         if self.thread is not None:
             parts.append(f"thread {named(self.thread)} of block {named(self.block)}")
@@ -169,7 +169,7 @@ class Verdict:
 
     @property
     def in_book(self) -> tuple[str, str, str]:
-        """Like `where`, but the address is relative to the book: `bugs/race.html`."""
+        """Like `where`, but with an address in the book, such as `bugs/race.html`."""
         if self.page:
             return "Bugs", PAGES[self.page], f"bugs/{self.page}.html"
         if section := self._section():

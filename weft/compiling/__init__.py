@@ -58,7 +58,7 @@ class Gone(Exception):
 
 
 class Missing(Gone):
-    """The process could not start to compile; the message says why."""
+    """The process cannot compile anything; the message says why."""
 
 
 class Worker:
@@ -203,8 +203,8 @@ def compile_kernel(kernel: Any, args: tuple[Any, ...]) -> Outcome:
 def without(reason: str) -> Outcome:
     """Return the outcome for a kernel that was not compiled, with the `reason`.
 
-    The reason is in `unverified` if the last process that was lost could compile,
-    otherwise in `skipped`.
+    The reason is in `unverified` if the last compiling process that was lost had
+    started, which shows that there is a compiler. Otherwise it is in `skipped`.
     """
     return Outcome(unverified=reason) if _lost else Outcome(skipped=reason)
 

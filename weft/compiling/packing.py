@@ -26,7 +26,7 @@ Item = tuple[Any, ...]
 
 
 class Unpackable(Exception):
-    """Raised if a kernel, or what it names, cannot be sent; the message says why."""
+    """Raised if a kernel or something it names cannot be sent; the message says why."""
 
 
 def pack(kernel: Any, args: tuple[Any, ...]) -> Parcel:
@@ -84,7 +84,7 @@ class Packer:
         self._known: dict[type, int] = {}
 
     def argument(self, arg: Any) -> Item:
-        """Describe an argument, or the parts of a tuple, for Numba."""
+        """Describe an argument, or each part of a tuple, so that Numba can type it."""
         if not isinstance(arg, tuple):
             return described(arg)
         parts = [self.argument(part) for part in arg]

@@ -52,7 +52,7 @@ def _said(row: str, **told: Any) -> Said:
 
 
 def _worded(row: str, found: re.Match[str]) -> Said:
-    """Return the texts of a row for one of Numba's errors."""
+    """Return the texts of a row, filled in for one of Numba's errors."""
     if row == "untyped":
         return _untyped(found[1], found[2])
     if row == "unknown-attribute":

@@ -1,7 +1,7 @@
 """The process that compiles: Numba without its simulator, one job after another.
 
-Started as a script by `weft.compiling`. Jobs arrive on its standard input, answers go
-to its standard output. Each message is a pickle, preceded by its length. The process
+Started as a script by `weft.compiling`. Jobs arrive on its standard input, and answers
+go to its standard output. Each message is a pickle, preceded by its length. The process
 ends when its input does.
 """
 
@@ -138,8 +138,8 @@ class Compiler:
         """Return the PTX of `lowered` for a capability; "" if Numba must start over.
 
         Numba's output for a kernel is the same for all capabilities that it supports
-        here, unless an intrinsic has asked for the capability. NVVM's part takes a
-        quarter of the time.
+        here, unless an intrinsic has asked for the capability. Having NVVM compile this
+        output takes a quarter of the time of a full compilation.
         """
         if lowered is None:
             return ""
@@ -394,7 +394,7 @@ def bytes_of(space: str, ptx: str) -> int:
 
 
 def instructions(ptx: str, files: set[str]) -> Iterator[tuple[str, tuple[str, int]]]:
-    """Yield each line of PTX that comes from one of `files`, with its file and line."""
+    """Yield each line of PTX generated from `files`, with its source file and line."""
     named = dict(re.findall(r'^\s*\.file\s+(\d+)\s+"(.*?)"', ptx, re.M))
     here: tuple[str, int] | None = None
     for text in ptx.splitlines():

@@ -68,9 +68,10 @@ def compiled(source: Source, prototype: str, folder: Path) -> list[str]:
 
 
 def made(source: Source, program: str, folder: Path, other: Verdict) -> None:
-    """Build `program` around a cell that compiles. Raises `Failed` if that fails.
+    """Build `program`, which uses a cell that compiles by itself.
 
-    other: the verdict if the cell lacks what the program calls.
+    other: the verdict if the cell lacks what the program calls. Raises `Failed` if the
+    build fails.
     """
     fine, said = built(program, folder)
     if not fine and words.sanitizers_missing(said):

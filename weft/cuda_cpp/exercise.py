@@ -21,8 +21,8 @@ class CudaCppExercise(Exercise):
     out: `(*inputs)` → the outputs as they are before the launch, for a kernel that
         updates them in place. None: float32, with the shape of the spec's outputs, full
         of NaN.
-    full: a size that is run if there is a GPU. Even without one, the function `host` is
-        called with this size, and its launch must be possible.
+    full: a size at which the kernel also runs if there is a GPU. Even without a GPU,
+        the function `host` is called with this size, and its launch must be possible.
     host: the declaration of a function in the same cell that launches the kernel and
         returns a new `at::Tensor`, if the exercise asks for one. Its parameters are
         `inputs`, in order: arrays as tensors, Python's numbers as double and int64_t.

@@ -113,7 +113,7 @@ def _strided(value: Any) -> Any:
 
 
 def _on_gpu(value: Any) -> Any:
-    """Copy an array to a GPU tensor with the same strides; return others unchanged."""
+    """Copy an array to a GPU tensor with its strides; return other values unchanged."""
     import torch
 
     if not isinstance(value, np.ndarray):

@@ -1,9 +1,8 @@
 """A host function that launches a learner's kernel: run without a GPU, and checked.
 
-The cell is compiled with `torch.h`, a stand-in for PyTorch's C++ headers in which a
-tensor has a device, and a launch runs its threads one after another. The function is
-called with tensors of many kinds; `host.cpp` reports what the function launched, and
-where.
+The cell is compiled with `torch.h`, a stand-in for PyTorch's C++ headers in which
+tensors have a device and a launch runs its threads one after another. The function is
+called with tensors of many kinds, and `host.cpp` reports what it launched, and where.
 """
 
 import re
@@ -102,7 +101,10 @@ def _start_of_callee(text: str, end: int) -> int:
 
 
 def prepared(source: Source, folder: Path) -> Source:
-    """Write stand-in headers to a folder; return the cell with launches as calls."""
+    """Write stand-in headers to a folder, and adapt the cell to them.
+
+    Returns the cell with each launch turned into a call.
+    """
     text = Path(__file__).with_name(STAND_IN).read_text("utf-8")
     (folder / STAND_IN).write_text(text)
     for header in HEADERS:
@@ -117,12 +119,12 @@ def prepared(source: Source, folder: Path) -> Source:
 def built_with(
     exercise: CudaCppExercise, source: Source, kernel: str, folder: Path
 ) -> bool:
-    """Build one program that runs the function when executed as HOST, else the kernel.
+    """Build one program that runs the host function when its file is named `HOST`.
 
-    The headers and the cell take longest to compile, and are compiled only once.
-    kernel: the text of the program that runs the kernel. Returns whether the one
-    program could be built; if not, building the two separately tells what the cell
-    lacks.
+    Under any other name, it runs the kernel. So the headers and the cell, which take
+    longest to compile, are compiled only once. kernel: the text of the
+    program that runs the kernel. Returns whether the build succeeded; if not, building
+    two separate programs shows what the cell lacks.
     """
     fine, _ = compiler.built(program(source.file, exercise.host, kernel), folder)
     if fine:
@@ -172,12 +174,12 @@ def program(file: str, host: str, kernel: str = "") -> str:
 class Call:
     """One call: the inputs, where they are, and the expected outcome.
 
-    inputs: numbers, and arrays to be passed as tensors of the same strides. devices:
+    inputs: numbers, and arrays to be passed as tensors with the same strides. devices:
     the device of each input, -1 for host memory. case: the case with the right results;
     None for inputs that must be refused. refused: the row of `hosted.toml` for a
-    function that accepts them. of: the name of the input that sets this call apart, or
-    a description of inputs that do not fit. dry: whether only the launch is judged, so
-    that arrays have a size, but no data, and no thread runs.
+    function that accepts such inputs. of: the name of the input that sets this call
+    apart, or a description of inputs that do not fit. dry: whether only the launch is
+    judged, so that arrays have a size, but no data, and no thread runs.
     """
 
     when: str
@@ -211,7 +213,7 @@ def _packed(value: Any, device: int, dry: bool) -> bytes:
 
 
 def strided(array: Array) -> Array:
-    """Return the same array, stored column by column, or with gaps if it has one axis.
+    """Return an array stored column by column, or with gaps if it has only one axis.
 
     The gaps must not be read. They hold NaN, or an unlikely integer.
     """
@@ -264,7 +266,7 @@ def calls(exercise: CudaCppExercise, cases: Sequence[Case]) -> Iterator[Call]:
 class Launch:
     """A launch, as reported by the stand-in.
 
-    stream: the stream's device, and its number there. device: the current device. fits:
+    stream: its device, and its number on that device. device: the current device. fits:
     whether a launch of this size is possible. checked: whether the function checked for
     an error afterwards.
     """
@@ -279,7 +281,7 @@ class Launch:
 
     @property
     def threads(self) -> int:
-        """The number of threads of the launch."""
+        """The number of threads in the launch."""
         return int(np.prod(self.grid) * np.prod(self.block))
 
 
@@ -453,7 +455,10 @@ class Called:
         raise self.failed("wrong-value", self.launch_lines, said=said, lead=wrong.hint)
 
     def manner(self) -> None:
-        """Check each launch's stream and error check, and that the host never waits."""
+        """Check that each launch is on the current stream and is checked for errors.
+
+        Also check that the host never waits.
+        """
         for launch in self.launches:
             if launch.stream != (launch.device, SIDE):
                 raise self.failed("stream", self.launch_lines)
@@ -471,7 +476,7 @@ class Called:
 
     @property
     def returns(self) -> list[Note]:
-        """The last line that returns a value."""
+        """The last line found that returns a value, in a list that may be empty."""
         return self._lines("return ")[-1:]
 
     def _lines(self, *sought: str) -> list[Note]:
@@ -486,7 +491,7 @@ class Called:
 
 
 def shown(size: tuple[int, ...], what: str) -> str:
-    """Format a number of blocks or threads: `1 block`, `16 × 32 threads`."""
+    """Format a size in blocks or threads, such as `1 block` or `16 × 32 threads`."""
     while size[-1] == 1 and len(size) > 1:
         size = size[:-1]
     return f"{' × '.join(f'{n:,}' for n in size)} {what}{'s' * (size != (1,))}"
@@ -497,7 +502,8 @@ def judged(
 ) -> str:
     """Make and check all calls. Returns a fact; raises `Failed` if a call goes wrong.
 
-    folder: where the cell was compiled, and perhaps the function's program too.
+    folder: where the cell was compiled. The program that calls the host function is
+    built there too, unless it has been already.
     """
     if not (folder / HOST).exists():
         text = program(source.file, exercise.host)

@@ -43,7 +43,7 @@ class Device:
     missing and `advice` what to do; what is known about the GPU is still filled in.
     unasked: whether a setting excludes the GPU. no_driver: whether NVIDIA's driver is
     missing, except on macOS. memory, l2: in bytes. cuda: the version that the driver
-    supports. count: the number of GPUs that it shows.
+    supports. count: the number of GPUs that the driver shows.
     """
 
     usable: bool

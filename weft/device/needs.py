@@ -56,7 +56,7 @@ ANY_GPU = GpuNeeds()
 
 
 def of_lab(lab: str) -> GpuNeeds:
-    """Return the needs in a lab's lesson.toml, unchecked; `syllabus` checks them."""
+    """Return a lab's GPU needs, from its lesson.toml; only `syllabus` checks them."""
     text = (chapters.folder() / lab / "lesson.toml").read_text(encoding="utf-8")
     table = tomllib.loads(text).get("gpu", {})
     pairs = {k: tuple(v) for k, v in table.items() if isinstance(v, list)}

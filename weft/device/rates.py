@@ -89,7 +89,7 @@ def of_this_machine(again: bool = False) -> Ceilings:
 
 
 def _from_json(entry: object) -> Ceilings | None:
-    """Return the ceilings from an entry of the file, or None if it is invalid."""
+    """Return the ceilings in an entry of the file, or None for an invalid entry."""
     if not isinstance(entry, dict):
         return None
     try:

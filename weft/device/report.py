@@ -28,7 +28,10 @@ words = Words(__file__)
 
 @dataclass(frozen=True)
 class Item:
-    """One line of the report. state: "ok", "missing" (with what to do) or "info"."""
+    """One line of the report.
+
+    state: "ok", "info", or "missing", in which case `note` says what to do.
+    """
 
     what: str
     found: str
@@ -162,7 +165,7 @@ def _compilers(gpu: Device, pieces: toolkit.Toolkit) -> Item:
 
 
 def permits(capability: tuple[int, int]) -> tuple[list[str], list[str]]:
-    """Return (what a compute capability permits, what it does not).
+    """Return the features that a compute capability permits, and those that it lacks.
 
     The sources are NVIDIA's CUDA C++ Programming Guide, "Compute Capabilities", and the
     support statements of Triton and CUTLASS. The whole list is on the book's page on
@@ -192,7 +195,7 @@ def _capabilities(gpu: Device) -> list[Item]:
 
 
 def _labs(gpu: Device) -> list[Item]:
-    """Return a list with a line about the labs a usable GPU cannot run, or []."""
+    """Return a list with one line about the labs that this GPU cannot run, or []."""
     if not gpu.usable:
         return []
     found = needs.unmet(chapters.names(), gpu)

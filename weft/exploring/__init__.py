@@ -36,7 +36,7 @@ def explore(kernel: Any) -> "Explorer":
     The launch runs in the simulator, even if there is a GPU, so keep it small. What the
     kernel writes is in its arguments afterwards, as after any launch. Pass
     `choose(1, 2, 4)` instead of a number to get a control: each choice is a separate
-    launch, with the arrays as they were before the first one.
+    launch, with the arrays as they were before the first launch.
     """
     return Explorer(kernel)
 
@@ -44,8 +44,7 @@ def explore(kernel: Any) -> "Explorer":
 class Explorer:
     """A kernel to explore, before its launch.
 
-    Displaying it shows the launch at which the kernel's last check stopped, if there is
-    one.
+    Displaying it shows the launch, if any, at which the kernel's last check stopped.
     """
 
     def __init__(self, kernel: Any) -> None:

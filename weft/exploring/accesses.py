@@ -18,7 +18,10 @@ MOST_SHOWN = 64  # requests shown per access; all of them are counted
 
 
 def state_of(trace: Trace, function: Any) -> dict[str, Any]:
-    """Return the state of the figure `trace` for a kernel's Python function."""
+    """Return the state in which the figure named `trace` shows a launch.
+
+    trace, function: the trace of the launch, and the Python function of its kernel.
+    """
     accesses = [_access(trace, line) for line in count(trace)]
     return {
         "kernel": trace.name,

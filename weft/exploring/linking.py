@@ -37,7 +37,7 @@ def linked(name: str) -> str:
 def script(name: str) -> str:
     """Return figure `name` as a plain script, for pages opened from a folder.
 
-    Browsers load no modules there. The script sets `weftFigures[name]`.
+    On such pages, browsers load no modules. The script sets `weftFigures[name]`.
     """
     code = "\n".join([*_parts(name), f"return {_variable(name)}.default;"])
     keep = f'(globalThis.weftFigures ??= {{}})["{name}"]'

@@ -70,8 +70,8 @@ def _unit(access: dict[str, Any]) -> str:
 def place(name: str, state: dict[str, Any], label: str, meanwhile: str) -> str:
     """Return the HTML element for figure `name`.
 
-    In the book `figures/load.js` activates it. Until then, and wherever no script runs,
-    it shows the HTML `meanwhile`: a still picture, or a table.
+    In the book, `figures/load.js` activates it. Until then, and wherever no script
+    runs, it shows the HTML `meanwhile`: a still picture, or a table.
     """
     data = json.dumps(state, separators=(",", ":")).replace("</", "<\\/")
     return (
@@ -98,7 +98,7 @@ class Choice:
 def choose(*values: Any) -> Choice:
     """Return a control to pass to `explore` instead of a number.
 
-    It may replace an argument, or a number of blocks or threads of the launch. Raises
+    It may replace an argument, or the number of blocks or threads in the launch. Raises
     ValueError for fewer than two values.
     """
     if len(values) < 2:
@@ -125,7 +125,7 @@ def named(function: Any, config: Any, args: Any) -> dict[str, Choice]:
 
 
 def settled(value: Any, chosen: dict[Choice, Any]) -> Any:
-    """Replace the choices in `value` by the chosen values, or by their first values."""
+    """Replace each choice in `value` by its chosen value, or else by its first one."""
     if isinstance(value, Choice):
         return chosen.get(value, value.values[0])
     if isinstance(value, tuple):

@@ -17,9 +17,9 @@ class FunctionExercise(Exercise):
         answer)` → why this answer is wrong, "" if that is unknown. The verdict on a
         wrong number gives the right one; the verdict on a wrong text does not. For
         questions, `weft.lesson.answers` provides `because`, `spec` and `inputs`.
-    without: what it must not call: modules such as "numpy.fft" or functions such as
-        "math.gcd", or "layouts.coalesce" from one of the chapter's modules. It may
-        never call its spec.
+    without: what the function must not call: modules such as "numpy.fft", or functions
+        such as "math.gcd" or a chapter's own "layouts.coalesce". It must not call its
+        spec either.
     same: `(got, wanted)` → "" if they count as the same, or the reason why not; by
         default they are compared as numbers, arrays or trees of them.
     lines: how many lines of Python one call may run; see `weft.checking.step_limit`.

@@ -44,7 +44,7 @@ class Watch:
     def call(
         self, call: str, raised_at: RaisedAt, explain: Callable[[Exception], Verdict]
     ) -> Iterator[None]:
-        """Raise `Failed`, with a verdict, for any exception raised in a `with` block.
+        """Raise `Failed`, with a verdict, for any exception raised in the `with` block.
 
         call: the call, as the verdict names it. raised_at: returns the learner's lines
         that an error came through. explain: returns the verdict on an exception.

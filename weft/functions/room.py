@@ -1,4 +1,4 @@
-"""Checks of plain functions: which objects can be checked, and the single stage."""
+"""Checks of plain functions: which objects they accept, and their only stage."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager

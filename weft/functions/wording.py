@@ -35,7 +35,10 @@ def a_float(exercise: FunctionExercise, call: str, got: Any) -> Verdict:
 def _of_type(
     exercise: FunctionExercise, call: str, got: Any, kind: str, why: str, headline: str
 ) -> Verdict:
-    """Return the verdict on a value of the wrong type. kind: the name of that type."""
+    """Return the verdict on a value of the wrong type.
+
+    kind: what the value is, such as "a float, not an integer".
+    """
     return exercise.verdict(
         "type",
         f"{call} returns {brief(got)}, which is {kind}.",
@@ -47,7 +50,7 @@ def _of_type(
 
 
 def another_value(call: str, got: Any, wanted: Any) -> str:
-    """Return a sentence that says what a call returned and should have returned."""
+    """Return a sentence that says what a call returns and what it should return."""
     return f"{call} returns {got} and should return {wanted}."
 
 

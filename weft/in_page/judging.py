@@ -41,7 +41,7 @@ Room = Callable[[Mapping[str, Any], Mapping[str, Any]], list[str]]
 def judge(source: str, exercise: Mapping[str, Any]) -> Data:
     """Check the source that a reader wrote, and return the verdict as plain data.
 
-    exercise: as the book's build has written it. Its `kind` names the room that judges.
+    exercise: as the book's build has written it. Its `kind` names the room to use.
     The result has the keys of `as_data`, and `printed`: what the code has printed.
     Errors in the check itself propagate.
     """
@@ -71,10 +71,10 @@ def as_data(verdict: Verdict) -> Data:
     ok: whether the check passed. state: "passed", "to do" or "failed". mark, title: the
     verdict's title in two parts. name, headline: the parts of `title`. text, why: what
     happened, and the explanation, both with `code` in backticks. hint: what to do next,
-    or "". who: the thread concerned, and the data. places: lines, each with a note, and
-    whether it is in the reader's code. kind, facts: those of the verdict. read: a part
-    of the book, a heading in that part and its address, or None. history: HTML of the
-    steps that led to the fault, or "".
+    or "". who: the thread and the data concerned. places: lines, each with a note, and
+    whether the line is in the reader's code. kind, facts: those of the verdict. read: a
+    part of the book, a heading in that part and its address, or None. history: HTML of
+    the steps that led to the fault, or "".
     """
     mark, _, title = verdict.title.partition(" ")
     part, heading, address = verdict.in_book
@@ -151,7 +151,7 @@ def code_of_the_lab(exercise: Mapping[str, Any], scope: dict[str, Any]) -> None:
 
 
 def of_the_lab(missing: str, exercise: Mapping[str, Any]) -> str:
-    """Return a sentence if the lab has `missing` but the page does not, or ""."""
+    """Return a sentence if the lab has `missing` but the page does not, else ""."""
     if missing in exercise["left_out"]:
         return f"`{missing}` is there in the lab, and not in this page."
     return ""

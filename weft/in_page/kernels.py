@@ -1,6 +1,6 @@
 """Kernels in a page, judged by the simulator, with no compiler and no GPU.
 
-NumPy and Numba are ours here; see `weft.in_page.numpy` and `weft.simulator.stand_in`.
+NumPy and Numba are stand-ins here: `weft.in_page.numpy` and `weft.simulator.stand_in`.
 An exercise contains the data of its cases, which the book's build has made.
 """
 
@@ -27,10 +27,10 @@ SUSPICIOUS, PATIENCE, MOST = 5_000, 10_000, 500_000
 
 @dataclass(frozen=True, kw_only=True)
 class PageExercise(KernelExercise):
-    """A kernel with the cases that the build has made.
+    """A kernel exercise whose cases the build has made.
 
-    made: the cases by `key_of`, with the unlisted size under "unseen". launches: the
-    grid and the block, by constants and size. data: the seed for the data of the
+    made: the cases, keyed by `key_of`, and the unlisted size, under "unseen". launches:
+    the grid and block, by constants and size. data: the seed for the data of the
     unlisted size.
     """
 
@@ -52,7 +52,7 @@ class PageExercise(KernelExercise):
         return None if size is None else self.case(size, seed)
 
     def case(self, size: Any, seed: int = SEED) -> KernelCase:
-        """Return the case of a size. Raises KeyError if the build has not made it."""
+        """Return the case for a size. Raises KeyError if the build has made none."""
         parts = as_tuple(size)
         found = self.made[key_of(self, parts, seed)]
         return KernelCase(
@@ -99,7 +99,7 @@ def judge(thing: Any, scope: Data, explained: Data, exercise: Data) -> list[str]
 
 @contextmanager
 def with_less_patience() -> Iterator[None]:
-    """End fruitless loops in a `with` block sooner than a lab does."""
+    """Make checks in a `with` block end fruitless loops sooner than in a lab."""
     before = progress.SUSPICIOUS, WatchedRun.patience, WatchedRun.most
     progress.SUSPICIOUS, WatchedRun.patience, WatchedRun.most = (
         SUSPICIOUS, PATIENCE, MOST,
@@ -150,7 +150,7 @@ def made(thing: Any, scope: Data, explained: Data, exercise: Data) -> PageExerci
 
 
 def named(parameters: list[str]) -> Any:
-    """Return a stand-in for a function of the lab, with only its parameters."""
+    """Return a stand-in, with the given parameters, for a function of the lab."""
 
     def kept_in_the_lab(*_: Any) -> Any:
         raise AssertionError("a page has the results of the lab's functions")

@@ -1,10 +1,10 @@
 """Values as JSON, the form in which a page gets the cases of an exercise.
 
-Numbers, strings and None stay as they are, and a list stays a list. Anything else is an
-object whose first key says what it is:
+Strings, booleans, None and most numbers stay as they are, and a list stays a list.
+Anything else is an object whose first key says what it is:
 
     {"tuple": [...]}, {"dict": [[key, value], ...]}
-    {"float": "3.0"}, {"int": "9007199254740993"}    what JavaScript would change
+    {"float": "3.0"}, {"int": "9007199254740993"}    numbers JavaScript would change
     {"object": "20_layouts.layouts:Layout", "fields": {...}}   of a chapter's class
     {"array": "<base64>", "dtype": "<f4", "shape": [2, 3]}     in row-major order
     {"number": "<base64>", "dtype": "<f4"}    a NumPy scalar
@@ -21,7 +21,10 @@ EXACT = 2**53  # up to here JavaScript's numbers are exact
 
 
 class NotAValue(Exception):
-    """A value that `encoded` refuses. The message completes "it contains …"."""
+    """Raised for a value that `encoded` refuses.
+
+    The message completes "it contains …".
+    """
 
 
 def encoded(value: Any) -> Any:

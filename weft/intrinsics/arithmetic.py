@@ -103,7 +103,7 @@ def f16_high(word: Any) -> Any:
     gives="int32",
 )
 def bf16_max(a: Any, b: Any) -> Any:
-    """Return the maxima of the lower and the upper bfloat16s of two int32, packed."""
+    """Return the larger lower and the larger upper bfloat16 of two int32s, packed."""
     return _pair(np.fmax(_low(a), _low(b)), np.fmax(_high(a), _high(b)))
 
 

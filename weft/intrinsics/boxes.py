@@ -54,7 +54,7 @@ class Boxes:
         return 8 * self.swizzle or 16
 
     def inside(self, corner: tuple[int, ...]) -> tuple[slice, ...]:
-        """Return the part of `data` that is in the box at `corner`."""
+        """Return slices for the part of `data` that is in the box at `corner`."""
         ends = zip(corner, self.box, self.data.shape, strict=True)
         return tuple(
             slice(min(max(at, 0), most), min(max(at + length, 0), most))
@@ -92,7 +92,7 @@ class Boxes:
 
 
 def swizzled(address: Any, swizzle: int) -> Any:
-    """Return the swizzled address in shared memory of the byte at `address`.
+    """Return the address to which swizzling moves the byte at `address`.
 
     PTX ISA, "Swizzling Modes": the number of each 16-byte piece within `swizzle` bytes
     is combined, by XOR, with the number of the 128-byte line.

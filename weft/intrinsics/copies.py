@@ -46,7 +46,7 @@ class Copies:
         self._started.append((tile, i, x[j] if inside else x.dtype.type(0)))
 
     def copy4(self, tile: Any, i: Any, x: Any, j: Any, inside: Any) -> None:
-        """Start a copy of four elements."""
+        """Start a copy of four elements, or of four zeros if `inside` is false."""
         _may_copy("copy4_async", tile, x)
         first_of_four("copy4_async", tile, i)
         zero = x.dtype.type(0)
@@ -135,7 +135,7 @@ def copy_async(mine: Copies, tile: Any, i: Any, x: Any, j: Any, inside: Any) -> 
 def copy4_async(mine: Copies, tile: Any, i: Any, x: Any, j: Any, inside: Any) -> None:
     """Start a copy of four elements from global `x[j]` to shared `tile[i]`.
 
-    Source and destination must begin on a boundary of 16 bytes. If `inside` is false,
+    Source and destination must each begin on a 16-byte boundary. If `inside` is false,
     zeros arrive and `x` is not read.
     """
     mine.copy4(tile, i, x, j, inside)

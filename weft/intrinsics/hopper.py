@@ -242,7 +242,7 @@ def _hold(gpu: Lowering, call: str) -> Callable[..., Any]:
 
 
 def _described(name: str, form: Format) -> Does:
-    """Return the twin of a product whose operands both have descriptors."""
+    """Return the twin of a product whose operands are both given by descriptors."""
 
     def wgmma(
         hopper: Any, acc: Any, n: Any, a: Any, b: Any, add: Any

@@ -79,10 +79,10 @@ def _exchange(number: int, transposed: bool) -> Callable[[Calls], dict[int, Any]
 
 
 def stored(call: str, given: tuple[Any, ...], row: Any) -> None:
-    """Store the row of 16 bytes that a lane addresses: the last step of `stmatrix`.
+    """Store the 16-byte row that a lane addresses, as the last step of `stmatrix`.
 
     call: the operation's name. row: four words, or None for a lane that addresses no
-    row. PTX ISA, "Warp-level matrix store instruction: stmatrix".
+    row. See PTX ISA, "Warp-level matrix store instruction: stmatrix".
     """
     if row is None:
         return

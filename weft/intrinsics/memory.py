@@ -8,7 +8,7 @@ name_of = cache(str)  # the name of a dtype; NumPy is slow to format one
 
 
 class Misaligned(ValueError):
-    """An access to several numbers that do not begin on the boundary they need."""
+    """A misaligned access to several numbers at once."""
 
     def __init__(self, message: str, why: str) -> None:
         super().__init__(f"{message}. {why}")

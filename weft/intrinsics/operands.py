@@ -30,8 +30,9 @@ class Descriptor:
     """A matrix descriptor, whose numbers are in bytes.
 
     leading: without a swizzle, the distance between the 16-byte parts of a row. stride:
-    the distance between groups of eight rows. If the rows are along k, leading is the
-    distance between blocks of columns, and stride that between groups of eight k.
+    the distance between groups of eight rows. If the numbers are stored k by k, leading
+    is the distance between blocks of columns, and stride the distance between groups of
+    eight k.
     """
 
     start: int
@@ -78,9 +79,9 @@ def described(bits: int) -> Descriptor:
 
 
 def spans(addresses: Array) -> list[tuple[int, int]]:
-    """Return (start, size) of the fewest spans that cover the bytes at `addresses`.
+    """Return the fewest spans that cover the bytes at `addresses`.
 
-    Both are in bytes. A span consists of whole pieces of 16 bytes.
+    Each is a pair (start, size), in bytes, and consists of whole 16-byte pieces.
 
     >>> spans(np.array([[32, 36], [48, 52], [96, 100]]))
     [(32, 32), (96, 16)]

@@ -65,13 +65,13 @@ class Operation:
 
     twin: its simulated form (see `Effect`), with the intrinsic's docstring. ptx:
     builds the function for the GPU. needs: the lowest compute capability. elements: how
-    many adjacent elements of memory it moves at once. first: called by each lane of a
-    collective operation before the lanes meet, for instance to read its part from
-    memory. It gets the lane's number and the arguments, and returns the arguments of
-    the twin. last: called by each lane with its arguments and result, for instance to
-    store the result. The operation then returns nothing. gives: the number types that
-    it returns, if they do not follow from its arguments; "matrix" is a view of the
-    first argument.
+    many adjacent elements of memory the operation moves at once. first: called by each
+    lane of a collective operation before the lanes meet, for instance to read the
+    lane's part from memory. It gets the lane's number and the arguments, and returns
+    the arguments of the twin. last: called by each lane with its arguments and result,
+    for instance to store the result. An operation with a `last` returns nothing. gives:
+    the number types that the operation returns, if they do not follow from its
+    arguments; "matrix" stands for a view of the first argument.
     """
 
     name: str
@@ -91,9 +91,9 @@ class Operation:
 
     @property
     def waits(self) -> bool:
-        """Whether other threads may run before the operation is done.
+        """Whether other threads can run before the operation is done.
 
-        If so, a simulated kernel calls a generator.
+        If so, what a simulated kernel calls is a generator.
         """
         always = self.effect in (Effect.COLLECTIVE, Effect.RELAXED_LOAD)
         return always or isgeneratorfunction(self.twin)

@@ -49,7 +49,7 @@ def matrix_b(fragments: Array) -> Array:
 
 
 def matrix_c(fragments: Array) -> Array:
-    """Return the numbers of `c`, shaped (16, 8). Lane l has `fragments[l]`."""
+    """Return the matrix `c`, shaped (16, 8). Lane l holds `fragments[l]`."""
     found = np.zeros((16, 8), fragments.dtype)
     for k in range(4):
         found[_G + 8 * (k // 2), 2 * _T + k % 2] = fragments[:, k]
@@ -107,7 +107,7 @@ class _Fragment:
         raise TypeError(self._refusal(given))
 
     def _refusal(self, given: Any) -> str:
-        """Return a message: what is required, and what was given instead."""
+        """Return a message that says what is required and what was given instead."""
         kinds = " or ".join(k for k in self._kinds if k != "uint32")
         plural = "s" * (self._size > 1)
         asks = (
@@ -270,7 +270,7 @@ class Mma:
 
 
 class _Words:
-    """An argument of an intrinsic that is an array, or a tuple, of 32-bit numbers."""
+    """An intrinsic's argument that is an array or a tuple of 32-bit numbers."""
 
     def __init__(
         self, gpu: Lowering, context: Any, builder: Any, kind: Any, value: Any, n: int

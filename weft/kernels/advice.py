@@ -1,4 +1,4 @@
-"""Advice on a launch that failed: each adviser adds to the verdict what it finds.
+"""Advice on a launch that failed: each adviser adds what it finds to the verdict.
 
 An adviser gets the trial, some facts about the launch, and the verdict so far. Most
 look at the lines that the verdict names: which calls led to them, where the value that
@@ -95,7 +95,7 @@ def find_swapped_parameters(trial: Trial, facts: Facts, verdict: Verdict) -> Ver
 def by_name(exercise: KernelExercise, case: KernelCase) -> tuple[int, ...] | None:
     """Return, for each parameter, the index of the argument that its name asks for.
 
-    Returns None if the parameters are in order, or if their names do not decide it.
+    Returns None if the parameters are in order, or if their names do not settle that.
     """
     names = parameter_names(exercise.kernel)
     count = len(case.inputs)
@@ -220,10 +220,10 @@ class Origin:
 def of_operand(origins: Sequence[Origin], clue: Clue) -> list[Origin]:
     """Return the origins that are worth showing, given what `clue` says.
 
-    If it blames an input, returns the origins that are alone or come from that input,
-    or all origins if none comes from it. If the verdict already names another cause,
-    returns only those that are alone, because operands may be innocent. Otherwise,
-    returns all.
+    If the clue blames an input, returns the origins that are alone or come from that
+    input, or all origins if none comes from it. If the verdict already names another
+    cause, returns only those that are alone, because operands may be innocent.
+    Otherwise, returns all.
     """
     mine = [origin for origin in origins if clue.of in origin.inputs]
     if clue.of:
@@ -302,12 +302,14 @@ def inputs_of(
 def values_in(node: ast.stmt, handed: Sequence[int] = ()) -> set[str]:
     """Return the names whose values a statement passes on.
 
-    If the statement indexes arrays, only the names of these arrays count. In a call
-    made for its effect, all names count except those in indices. In any call, arguments
-    that are shapes or tuples are left out. Indices, shapes and tuples only say where or
-    how much. handed: the positions of the arguments that count. If a call has none of
-    these, all its arguments count, except the first in a call made for its effect,
-    because the call changes it.
+    In a call made for its effect, all names count except those in indices. In any other
+    statement that indexes arrays, only the names of these arrays count. Arguments that
+    are shapes or tuples never count. Indices, shapes and tuples only say where or how
+    much.
+
+    handed: the positions of the arguments that count. If a call has none of these, all
+    its arguments count, except the first in a call made for its effect, because the
+    call changes it.
     """
     value = getattr(node, "value", node)
     parts, for_effect = [value], False
@@ -473,7 +475,7 @@ def ends_before(function: FunctionType | None, line: int) -> dict[int, str]:
 def around(function: FunctionType | None, line: int) -> list[ast.If]:
     """Return the `if` statements that decide whether a line runs.
 
-    These are the ones around it, and those that contain an earlier `return`.
+    These are all that contain the line, and the innermost around each earlier `return`.
     """
     found = statements(function)
     inside = [each for node, above in found if node.lineno == line for each in above]
@@ -544,8 +546,9 @@ def find_missing_writer(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict
 def awaited(trace: Trace, fault: Fault) -> str:
     """Return what an endless loop waits for: the element that its thread polls.
 
-    The text also names the last thread to store to that element. It is '' if the thread
-    does not poll, in which case the loop may only have taken too long.
+    The text also names the last thread to store to that element, if any has. It is ''
+    for other faults, and if the thread polls nothing: then its loop may simply have
+    taken too long.
     """
     if fault.kind != "endless-loop" or fault.headline:
         return ""
@@ -577,10 +580,11 @@ def awaited(trace: Trace, fault: Fault) -> str:
 
 
 def polled(trace: Trace, rows: Columns) -> int | None:
-    """Return the row of a thread's last access if that polls an element, or None.
+    """Return the row of a thread's last access if this access polls, or None.
 
-    It polls if it neither stores nor atomically adds 1, and the same line accessed the
-    same address the time before, with no store by the thread in between.
+    It polls if it is neither a store nor an atomic addition of 1, and if the previous
+    access by the same instruction was to the same address, with no store by the thread
+    in between.
     """
     if not rows.size:
         return None

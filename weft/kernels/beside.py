@@ -71,7 +71,7 @@ def _not_waited(trace: Trace, early: InUse) -> str:
 
 
 def _mismatch(trace: Trace, one: Mismatch) -> Verdict:
-    """Return the verdict on an operand whose layout differs from its descriptor."""
+    """Return the verdict on an operand whose swizzle differs from its descriptor's."""
 
     def order(swizzle: int) -> str:
         return f"the {swizzle}-byte swizzle" if swizzle else "no swizzle"
@@ -110,7 +110,7 @@ def _unseen(trace: Trace, found: Unseen) -> Verdict:
 
 
 def apart_of(trace: Trace, row: int) -> Apart | None:
-    """Return the asynchronous operation that made an access, or None for a thread."""
+    """Return the asynchronous operation that made an access; None if a thread did."""
     return trace.bulk.apart.get(trace.views[trace.view[row]].number)
 
 
@@ -118,7 +118,7 @@ def _filled(trace: Trace, read: Access, write: Access) -> bool:
     """Return whether `read` began before `write`, but after an earlier write.
 
     The earlier write is to the same address as `write`. read: an access by an
-    asynchronous operation, which may have begun far earlier.
+    asynchronous operation, which may have begun long before the access itself.
     """
     at = trace.address[write.row]
     number = trace.views[trace.view[read.row]].number

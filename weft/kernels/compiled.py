@@ -135,7 +135,7 @@ def skipped(exercise: KernelExercise, reason: str) -> list[str]:
 
 
 def limited(exercise: KernelExercise) -> str:
-    """Name the limits of an exercise that only the compiler can check; "" for none."""
+    """Return a phrase for the limits that only the compiler can check; "" if none."""
     names = {"float64": "double precision", "local": "local memory"}
     held = [words for limit, words in names.items() if limit in exercise.limits]
     return f"how much {joined(held)} it uses" if held else ""
@@ -165,7 +165,7 @@ def unverified(exercise: KernelExercise, reason: str) -> list[str]:
 
 
 def too_much(exercise: KernelExercise, outcome: Outcome) -> None:
-    """Raise `Failed` for a kernel that Numba compiles but no GPU can load."""
+    """Raise `Failed` for a kernel that Numba compiles but no GPU can run."""
     if outcome.constant_bytes > constant_memory.MOST:
         function = exercise.function()
         copies = list(constant_memory.copied(function)) if function else []
@@ -299,7 +299,7 @@ def computes(exercise: KernelExercise, place: Place, origin: list[Note]) -> bool
 
 
 def is_learners(exercise: KernelExercise, place: Place) -> bool:
-    """Return whether a line is in the learner's cell or another exercise of the lab."""
+    """Return whether a line is in this cell or in another of the lab's exercises."""
     inner = exercise.function()
     if inner is None or place.file == inner.__code__.co_filename:
         return True

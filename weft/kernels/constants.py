@@ -1,8 +1,9 @@
-"""Simulations of the kernel with other values for the constants that it names.
+"""Simulations of a kernel with other values for the constants that it names.
 
-The measurements compile a kernel with `TILE = 32`, where the exercise has 16. The
-kernel should be right with both. It is wrong if it contains 16 as a number, or a name
-that was computed from `TILE` beforehand. So it is simulated with other values.
+The measurements compile a kernel with other values, for instance with `TILE = 32` where
+the exercise has 16. The kernel should be right with both, but it is not if it contains
+the number 16, or a name whose value was computed from `TILE` beforehand. So the kernel
+is simulated with such values too.
 """
 
 import ast
@@ -53,10 +54,10 @@ Constants = Mapping[str, Any]
 
 
 def run(exercise: KernelExercise) -> list[str]:
-    """Run the last size with each set of constants. Raises `Failed` if a run fails.
+    """Run the kernel at the last size with each set of constants.
 
-    Most limits hold only for the kernel's original constants. Those that hold for the
-    other sets are in `limits["otherwise"]`.
+    Raises `Failed` if a run fails. Most limits hold only for the kernel's original
+    constants. Those that hold for the other sets are in `limits["otherwise"]`.
     """
     function = source_function(exercise.kernel)
     if not exercise.constants or function is None:
@@ -114,7 +115,10 @@ def run_with(
 
 @contextmanager
 def changed(function: FunctionType, constants: Constants) -> Iterator[None]:
-    """Change globals of a function and of the functions it calls, in a `with` block."""
+    """Change globals of a function and of the functions it calls.
+
+    The old values come back at the end of the `with` block.
+    """
     old = [
         (scope, {name: scope[name] for name in constants.keys() & scope.keys()})
         for scope in scopes(function)
@@ -129,9 +133,10 @@ def changed(function: FunctionType, constants: Constants) -> Iterator[None]:
 
 
 def attempt(exercise: KernelExercise) -> tuple[Verdict | None, bool]:
-    """Run the last size; return a verdict, or None, and whether the results are right.
+    """Run the kernel at the last size, and judge its results and its cost.
 
-    A kernel whose results are right gets a verdict if it costs too much.
+    Returns a verdict if the kernel fails or costs too much, else None, and whether the
+    results are right.
     """
     trial = configure(exercise, exercise.case(exercise.sizes[-1]))
     done = judged(trial)
@@ -151,9 +156,9 @@ def attempt(exercise: KernelExercise) -> tuple[Verdict | None, bool]:
 class Number:
     """A number or a name in a kernel, and the constants for which it may stand.
 
-    value: the number, or the value of the name. names: the constants that originally
-    had this value. at: its position among the nodes of the kernel's tree. bounds:
-    whether it bounds a loop or gives a dimension of an array. repeats: whether it
+    at: the node's position in the kernel's tree. value: the number, or the value of the
+    name. names: the constants that originally had this value. bounds: whether the
+    number or name bounds a loop or gives a dimension of an array. repeats: whether it
     bounds a loop. name: the name itself, or "" for a number.
     """
 
@@ -345,7 +350,7 @@ def bounds_in(tree: ast.AST, arrays: bool = True) -> Iterator[ast.AST]:
 
 
 def alignments_in(tree: ast.AST) -> Iterator[ast.AST]:
-    """Yield the nodes of the alignments, in bytes, with which arrays are declared."""
+    """Yield the node of each `alignment` argument in the declarations of arrays."""
     for node in ast.walk(tree):
         if isinstance(node, ast.keyword) and node.arg == "alignment":
             yield node.value
@@ -403,11 +408,10 @@ def lines_of(
 
 
 def derived(function: FunctionType, constants: Constants) -> dict[str, Any]:
-    """Return the names in a kernel whose values follow from `constants`.
+    """Return the names in a kernel whose values would change with `constants`.
 
-    Each comes with its value for `constants`. A name is returned only if it was
-    computed from a name in `constants`, still has the value computed then, and has
-    another value for `constants`.
+    Each is mapped to its new value. A name is returned only if it was computed,
+    directly or not, from a name in `constants`, and still has the value computed then.
     """
     scope = function.__globals__
     names, now = set(constants), dict(scope) | dict(constants)

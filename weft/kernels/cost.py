@@ -176,7 +176,7 @@ def too_many_loads(
 
 
 def by_line(last: Trace, mine: Columns) -> list[tuple[Place, str, int]]:
-    """Count the accesses `mine` by line and array, the most frequent first."""
+    """Count the accesses `mine` by line and array; return the largest count first."""
     whole = [replace(place, expression="") for place in last.places]
     times = Counter(
         (whole[site], last.arrays[array])
@@ -209,7 +209,7 @@ def all_alike(last: Trace, mine: Columns, place: Place) -> int:
 
 
 def needless(last: Trace, mine: Columns) -> Columns:
-    """Return the loads in `mine` of elements that the thread has accessed before."""
+    """Return the loads in `mine` of elements that their thread has accessed before."""
     number = last.of_views("number")[last.view]
     rows = np.flatnonzero(
         (number == number[mine[0]]) & (last.space == last.space[mine[0]])
@@ -243,7 +243,7 @@ def peeks(exercise: KernelExercise, last: Trace, lines: list[Line]) -> str:
 def too_many_peeks(exercise: KernelExercise, last: Trace, mine: Columns) -> Verdict:
     """Return the verdict on a thread that peeks at too many words.
 
-    mine: the rows of its first peeks at these words.
+    mine: the rows of the thread's first peek at each of these words.
     """
     site, array, times = busiest(last, mine)
     return exercise.verdict(
@@ -258,7 +258,7 @@ def too_many_peeks(exercise: KernelExercise, last: Trace, mine: Columns) -> Verd
 
 
 def barriers(exercise: KernelExercise, last: Trace, lines: list[Line]) -> str:
-    """Check how many barriers a block passes, for the block that passes the most."""
+    """Check the largest number of barriers that any block passes."""
     each: Counter[int] = Counter()
     for (block, _), times in last.barriers.items():
         each[block] += times
@@ -285,7 +285,7 @@ def too_many_barriers(
 
 
 def flops(exercise: KernelExercise, last: Trace, lines: list[Line]) -> str:
-    """Check the number of floating-point operations per block, on average."""
+    """Check the average number of floating-point operations per block."""
     each = round(sum(last.flops.values()) / last.blocks)
     if each > exercise.limits["flops"]:
         raise Failed(too_many_flops(exercise, last, each))
@@ -306,7 +306,7 @@ def too_many_flops(exercise: KernelExercise, last: Trace, each: int) -> Verdict:
 
 
 def atomics(exercise: KernelExercise, _: Trace, lines: list[Line]) -> str:
-    """Check the number of atomic operations on global memory: one per lane and call."""
+    """Check how many atomic operations on global memory the lanes perform in all."""
     mine = [n for n in lines if n.atomic and not n.shared]
     done = sum(n.lanes for n in mine)
     if done > exercise.limits["atomics"]:

@@ -252,7 +252,10 @@ def way(result: Result) -> Cause:
 
 
 def miscounted(result: Result) -> Cause:
-    """Report that the result is right for another value of a scalar input."""
+    """Report that the result would be right for another value of a scalar input.
+
+    Returns an empty `Cause` if it would not.
+    """
     trial = result.trial
     function = trial.exercise.function()
     found = other_number(trial.exercise, trial.case, result.done.outputs)
@@ -322,7 +325,8 @@ def inputs_in(result: Result) -> dict[int, tuple[str, Array]]:
 def unused(result: Result) -> Cause:
     """Name an input element that is copied to shared memory but never read there.
 
-    The wrong result depends on this element. Adds the lines that read the shared array.
+    The wrong result depends on this element. The `Cause` shows the line that stores it
+    and the lines that read the shared array. It is empty if there is no such element.
     """
     trial, trace, index = result.trial, result.done.trace, result.first.index
     if trace.blocks < trace.all_blocks or trace.bulk.copies:
@@ -358,8 +362,9 @@ def unused(result: Result) -> Cause:
 def unread(result: Result) -> Cause:
     """Name an input element that the wrong result depends on but that was not read.
 
-    No thread of the launch read it, or no thread of the block that stored the result.
-    Adds the lines that read the array.
+    Either no thread of the launch read it, or no thread of the block that stored the
+    result did. The `Cause` shows the lines that read the array. It is empty if there is
+    no such element.
     """
     trial, trace, index = result.trial, result.done.trace, result.first.index
     if trace.blocks < trace.all_blocks or trace.bulk.copies:
@@ -399,9 +404,9 @@ def reads(trace: Trace, name: str, mine: Columns) -> Columns:
 
 
 def readers(trial: Trial, trace: Trace, name: str, mine: Columns) -> list[Note]:
-    """Return the first few of the learner's lines that read the global array `name`.
+    """Return the first few of the kernel's lines that read the global array `name`.
 
-    If there are none, returns the lines that pass the array to a function.
+    If there are none, returns the kernel's lines that pass the array to a function.
     """
     sites = dict.fromkeys(trace.site[reads(trace, name, mine)].tolist())
     places = dict.fromkeys(trace.places[site] for site in sites)
@@ -453,7 +458,10 @@ def stored_at(result: Result, verdict: Verdict, row: int) -> Verdict:
 
 
 def old_nan(result: Result) -> int | None:
-    """Return the row that read the initial NaN of the first wrong element, or None."""
+    """Return the row of the access that read the first wrong element's initial NaN.
+
+    Returns None if there was no such access.
+    """
     trial, trace, index = result.trial, result.done.trace, result.first.index
     number = list(result.done.launch.written).index(result.name)
     first = trial.case.outputs[number]
@@ -489,7 +497,7 @@ def with_old_nan(result: Result, verdict: Verdict, row: int) -> Verdict:
 
 
 def clue(result: Result) -> Clue:
-    """Return a clue to a wrong result, such as a property that all its errors share.
+    """Return a clue to the cause of a wrong result, such as what its errors share.
 
     The clue is empty if no such property is found.
     """
@@ -567,7 +575,10 @@ def by_name(ratio: float) -> str:
 
 
 def own_element(result: Result) -> str:
-    """Report if each wrong element is off by an input's element at the same index."""
+    """Report that each wrong element is off by an input's element at the same index.
+
+    Returns '' if there is no such input.
+    """
     wrong, by = result.wrong, result.by[result.wrong]
     for name, x in like(result):
         mine = x[wrong].astype(by.dtype)
@@ -602,7 +613,7 @@ def like(result: Result) -> list[tuple[str, Array]]:
 class Piece:
     """The elements `first` to `last` of an output, stored by one block, warp or thread.
 
-    by: the amount by which they are too large.
+    by: how much too large they are, on average.
     """
 
     block: int
@@ -626,7 +637,7 @@ def offset(result: Result) -> str:
 
 
 def pieces_of(result: Result, by: Owners, level: str) -> list[Piece]:
-    """Return the wrong pieces; [] if any is not contiguous or not off by a constant."""
+    """Return the wrong pieces, or [] if any has gaps or is not off by a constant."""
     inner = {"block": by.block * 0, "warp": by.warp, "thread": by.thread}[level]
     owner = by.block * (WARP * WARP + 1) + inner
     pieces = []
@@ -667,7 +678,7 @@ def worded(result: Result, level: str, pieces: list[Piece]) -> str:
 
 
 def rule_of(result: Result, pieces: list[Piece], level: str) -> str:
-    """Explain the errors of the pieces: ', which is `ends[0]`'; '' if unclear.
+    """Return a clause on the pieces' errors, such as ', which is `ends[0]`', or ''.
 
     Recognises errors that are elements of an input with one element per block, or sums
     of an input over the piece itself or over as many elements before it.
@@ -734,7 +745,7 @@ def only_some(result: Result) -> Clue:
 
 
 def ragged(result: Result, by: Owners) -> set[int]:
-    """Return the blocks in which some threads store nothing."""
+    """Return the blocks in which some threads store and others do not."""
     threads = int(np.prod(result.trial.block))
     pairs = np.unique(by.block * threads + by.thread) // threads
     blocks, busy = np.unique(pairs, return_counts=True)

@@ -20,7 +20,10 @@ from weft.starters import source_function
 
 @dataclass(frozen=True)
 class KernelCase(Case):
-    """A kernel's case. outputs: the output arrays as they are before the launch."""
+    """A test case for a kernel.
+
+    outputs: the output arrays as they are before the launch.
+    """
 
     outputs: tuple[Array, ...] = ()
 

@@ -86,7 +86,7 @@ def first_nan(trial: Trial, trace: Trace, row: int) -> tuple[str, list[Note]]:
 
 
 def first_read(trial: Trial, trace: Trace, rows: Any) -> int | None:
-    """Return the first of the reads `rows` that returned NaN, or None."""
+    """Return the row of the first read among `rows` that returned NaN, or None."""
     if not len(rows):
         return None
     kernel, given = trial.exercise.kernel, (*trial.case.inputs, *trial.fresh())
@@ -115,7 +115,7 @@ def born_in(trial: Trial, trace: Trace, row: int) -> tuple[str, list[Note]]:
 
 
 def watched(trial: Trial, trace: Trace, row: int) -> "Watch | None":
-    """Run a trial again up to `row`, watching the thread that makes that access.
+    """Run a trial again up to the access at `row`, and watch the thread that makes it.
 
     Returns None if the run does not reach the access.
     """
@@ -155,7 +155,7 @@ class Watch:
             sys.settrace(before)
 
     def _call(self, frame: FrameType, event: str, arg: Any) -> Any:
-        """Trace the watched thread's frames of the kernel and of functions it calls."""
+        """Trace the watched thread's frames in the kernel and in functions it calls."""
         if not self.runs or frame.f_code not in self.runs[0].lines:
             return None
         thread = self.runs[0].current

@@ -137,7 +137,10 @@ def is_length(node: ast.expr) -> bool:
 
 
 def whole_numbers(function: FunctionType, computing: set[int]) -> Notes:
-    """Return the lines that combine an integer with a float, or choose between them."""
+    """Return notes on lines in `computing` that mix integer literals and other values.
+
+    They mix them by arithmetic, `min` or `max`, or in a conditional expression.
+    """
     found: Notes = {}
     for node in untyped(tree_of(function), indices=False):
         met: list[ast.expr] = []
@@ -190,7 +193,7 @@ def untyped(tree: ast.AST, indices: bool = True) -> Iterator[ast.AST]:
 
 
 def reached(function: FunctionType, lines: set[int]) -> set[int]:
-    """Return `lines` and the lines that their values reach, variable by variable."""
+    """Return `lines` and all lines that their values reach through variables."""
     every = [node for node, _ in statements(function)]
     wide: set[str] = set()
     found = set(lines)
@@ -240,7 +243,7 @@ def targets(node: ast.stmt) -> set[str]:
 def inferred(function: FunctionType, args: tuple[Any, ...]) -> ast.FunctionDef | None:
     """Return a kernel's syntax tree with typed nodes, or None if it has no source.
 
-    args: the arguments of the call. Lines are numbered as in the file.
+    args: the kernel's arguments. Lines are numbered as in the file.
     """
     kinds = tuple(kind_of_argument(arg, "an argument") for arg in args)
     under_way: set[FunctionType] = set()

@@ -295,8 +295,8 @@ def _topic(race: Race) -> str:
 def _missed(trace: Trace, race: Race) -> tuple[Place, frozenset[int]] | None:
     """Return a barrier that failed to order two threads, and which threads reached it.
 
-    Either one of the two reached it, or neither did and it is between their lines.
-    Returns None if there is no such barrier.
+    Either only one of the two reached it, or neither did and it is between the lines of
+    their accesses. Returns None if there is no such barrier.
     """
     ours = {race.first.thread, race.second.thread}
     places = race.first.place, race.second.place
@@ -375,8 +375,8 @@ def _question(trace: Trace, race: Race) -> str:
 def _has_been_read(trace: Trace, write: Access, read: Access) -> bool:
     """Return whether the writer has passed the line where the reader has yet to read.
 
-    Also requires that there was something to read: otherwise the read is early rather
-    than the write late.
+    Also requires that there was something to read: otherwise it is the read that is
+    early, not the write that is late.
     """
     address = trace.address == trace.address[write.row]
     filled = address & (trace.space == trace.space[write.row])
@@ -388,7 +388,7 @@ def _has_been_read(trace: Trace, write: Access, read: Access) -> bool:
     rows = np.arange(len(trace))
 
     def done(access: Access, until: int) -> int:
-        """Count a thread's reads on the line since its last barrier, up to `until`."""
+        """Count a thread's reads on the line, from its last barrier to row `until`."""
         mine = (trace.thread == access.thread) & (trace.block == access.block)
         mine &= trace.epoch == trace.epoch[access.row]
         return int((mine & reads & (rows < until)).sum())
@@ -487,7 +487,7 @@ def _unarrived(trace: Trace, read: Access, begun: Access) -> Verdict:
     """Return the verdict on a read of memory that a bulk copy is still writing.
 
     If another block starts the copy, and an earlier copy went to the same memory, the
-    later copy has instead overwritten the earlier data too soon.
+    verdict is instead that the later copy overwrites the earlier data too soon.
     """
     before = [row for row in trace.bulk.copies if row < begun.row]
     again = (trace.owner[before] == trace.owner[begun.row]) & (

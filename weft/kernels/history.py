@@ -1,4 +1,4 @@
-"""The steps that led to a kernel's fault: which threads accessed the element, and when.
+"""The steps that led to a kernel's fault: which threads accessed what, and when.
 
 The launch runs once more to see what memory held at each step. Only a failed launch
 runs again, so a check that passes costs nothing more.
@@ -74,7 +74,7 @@ def of_element(
 
 
 def up_to(trial: Trial, backwards: bool, trace: Trace, verdict: Verdict) -> list[Step]:
-    """Return a thread's steps up to an invalid index, and others' on that line."""
+    """Return a thread's steps to an invalid index, and other threads' on that line."""
     thread, block = verdict.thread, verdict.block
     if not verdict.places or thread is None or block is None:
         return []
@@ -160,7 +160,7 @@ def last(rows: Columns, most: int) -> list[int]:
 
 
 def before(trace: Trace, row: int, most: int) -> list[int]:
-    """Return up to `most` accesses by a thread just before its access at `row`."""
+    """Return the rows of up to `most` accesses just before `row` by the same thread."""
     same = trace.thread[:row] == trace.thread[row]
     same &= trace.block[:row] == trace.block[row]
     return last(np.flatnonzero(same), most)
@@ -323,7 +323,7 @@ def run_again(
 ) -> ValuedRun | None:
     """Run a trial again, and record the values held in memory at some rows.
 
-    wanted: for each row of the trace, the address whose value to record. Returns None
+    wanted: row of the trace → the address whose value is recorded there. Returns None
     if the launch is refused.
     """
     inputs = trial.case.inputs

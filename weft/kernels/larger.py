@@ -1,6 +1,6 @@
 """Larger cases, to find what is wrong only beyond the sizes that a check lists.
 
-Small sizes hide a guard `i < 1024`, or a loop of at most eight iterations. So the
+Small sizes hide a guard like `i < 1024`, or a loop of at most eight iterations. So the
 kernel also runs on sizes far above those listed: one axis at a time, with the others as
 small as possible. In these runs, nothing is traced, and only the outputs are compared.
 If the outputs are wrong, the trial runs again with a trace, as the listed sizes do, to
@@ -82,7 +82,7 @@ def is_whole(size: Any) -> bool:
 
 
 class TooMuch(Exception):
-    """A larger case takes too long."""
+    """Raised if a larger case takes too long."""
 
 
 class BoundedRun(Run):

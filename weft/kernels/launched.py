@@ -182,11 +182,11 @@ def on_host(arg: Any, back: list[Callable[[], Any]]) -> Any:
 
 
 def _tensor(arg: Any, back: list[Callable[[], Any]]) -> Any:
-    """Return a copy on the host of a tensor on the GPU, or any other tensor itself.
+    """Return a host copy of a tensor on the GPU; return any other tensor itself.
 
     A tensor that requires a gradient is not copied, because launches refuse it. back:
-    gets a function that copies changes back. Raises `Fault` if a kernel on a GPU would
-    get a host address.
+    gets a function that copies changes back to the GPU. Raises `Fault` if a kernel on a
+    GPU would get a host address.
     """
     if not arg.is_cuda and not simulating():
         raise Fault(

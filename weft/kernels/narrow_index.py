@@ -1,4 +1,4 @@
-"""An index that goes through a type too small for it: int16, or float32.
+"""An index that goes through a type too small for it, such as int16 or float32.
 
 `int16(cuda.grid(1))` is right only up to 32,767, and `float32` holds every integer only
 up to 16,777,216. No size that the simulator could run goes that far, so this module

@@ -82,7 +82,7 @@ def way_of(trace: Trace, row: int, byte: int) -> tuple[str, list[Note]]:
 
 
 def touching(trace: Trace, row: int, start: int) -> Flags:
-    """Mark the accesses to the element at `start`, in the memory that `row` uses."""
+    """Return which accesses touch the byte at `start` in the memory that `row` uses."""
     mine: Flags = (trace.address <= start) & (start < trace.address + trace.size)
     mine &= trace.space == trace.space[row]
     if trace.space[row] in (SHARED, LOCAL):
@@ -100,7 +100,10 @@ def last_put(trace: Trace, read: int, at: int) -> int | None:
 
 
 def element_at(trace: Trace, row: int, at: int) -> str:
-    """Format the element at an address, in the array that the access at `row` uses."""
+    """Name the element at address `at` of the array that the access at `row` uses.
+
+    Returns "" if the array's shape is unknown.
+    """
     array = int(trace.array[row])
     start, shape = trace.extents[array] if trace.extents else (0, ())
     if not shape:
@@ -149,7 +152,7 @@ class Lost:
 
 
 def never_fetched(trace: Trace) -> Lost:
-    """Find loads into shared memory, and which of the values loaded are read there."""
+    """Find values loaded into shared memory, and which of them are read there."""
     thread = trace.block * (int(trace.thread.max(initial=0)) + 1) + trace.thread
     order, new = columns.order(thread)
     first, then = order[:-1], order[1:]
@@ -201,9 +204,9 @@ def elements(
 def stale(trace: Trace, row: int) -> tuple[str, list[Note]]:
     """Report that the thread of a store has read a value left from an earlier stage.
 
-    The thread read several elements on one line between two barriers. One of these was
-    stored before the last stage, and the line that stored it has since stored to others
-    of them, but not to this one. Returns "" and [] if there is no such read.
+    The thread read several elements on one line between two barriers. One element was
+    stored in an earlier stage than another, although the same line stored both. Returns
+    "" and [] if there is no such read.
     """
     mine = (trace.block == trace.block[row]) & (trace.thread == trace.thread[row])
     mine &= (trace.space == SHARED) & (trace.operation == READ)
@@ -221,7 +224,10 @@ def stale(trace: Trace, row: int) -> tuple[str, list[Note]]:
 
 
 def left_over(trace: Trace, read: int, put: int) -> tuple[str, list[Note]]:
-    """Describe a read of a value from an earlier stage, with notes on both lines."""
+    """Describe a read of a value that an earlier turn of a loop stored.
+
+    Returns a sentence, and notes on the lines of the read and of the store.
+    """
     what = trace.element(read) or "an element"
     store, load = (trace.places[trace.site[row]] for row in (put, read))
     said = (

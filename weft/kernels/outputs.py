@@ -74,7 +74,7 @@ def refused(result: Result) -> Failed:
 
 
 def unwritten(trial: Trial, trace: Trace, name: str, marks: Array) -> Verdict:
-    """Return the verdict on unwritten elements, asking where the stores went."""
+    """Return the verdict on unwritten elements; it hints at where the stores went."""
     message = left_out(name, marks)
     if trial.exercise.checks_launch:
         return trial.verdict(

@@ -188,7 +188,7 @@ def compiled(function: FunctionType, tree: ast.stmt) -> Iterator[FunctionType | 
 
 
 def named(module: CodeType, name: str) -> CodeType | None:
-    """Return the code of a function inside the code of a module."""
+    """Return the code of the function `name` in a module's code, or None."""
     return next((code for code in code_tree(module) if code.co_name == name), None)
 
 
@@ -238,7 +238,7 @@ def sums(nodes: Nodes, number: dict[int, int]) -> Iterator[Change]:
 
 
 def out_of(at: int, which: int, found: Nodes) -> None:
-    """Move a statement from a loop's body to before the loop."""
+    """Move a statement out of a loop's body, to just before the loop."""
     loop: Any = found[at]
     moved = loop.body.pop(which)
     for node in found:
@@ -350,7 +350,7 @@ def starts(nodes: Nodes, number: dict[int, int]) -> Iterator[Change]:
 
 
 def terms(nodes: Nodes, number: dict[int, int]) -> Iterator[Change]:
-    """Yield swaps of operands, exchanges of + and -, and changes of brackets."""
+    """Yield changes that swap operands, exchange + and -, or move brackets."""
     inside = {
         id(part)
         for one in nodes

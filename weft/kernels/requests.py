@@ -111,7 +111,10 @@ def clash(trace: Trace, request: Request) -> tuple[int, int, int, int] | None:
 
 
 def who(trace: Trace, rows: Columns) -> str:
-    """Name lanes: 'lanes 0 and 16', with their threads if a block has several axes."""
+    """Name the lanes of `rows`, such as 'lanes 0 and 16'.
+
+    If a block has several axes, their threads are named too.
+    """
     lanes = f"lanes {joined(trace.thread[rows] % WARP)}"
     threads = [trace.by(row)[0] for row in rows]
     if len(threads[0]) == 1:
@@ -120,7 +123,7 @@ def who(trace: Trace, rows: Columns) -> str:
 
 
 def touched(trace: Trace, request: Request, store: bool, shared: bool) -> str:
-    """Describe what the first lanes of a request access: 'lanes 0 and 1 read …'.
+    """Describe what a request's first lanes access, such as 'lanes 0 and 1 read …'.
 
     In shared memory, two lanes that conflict in a bank are named. Returns '' if the
     elements cannot be named, or there is only one lane.
@@ -158,7 +161,7 @@ def sectors(exercise: KernelExercise, last: Trace, lines: list[Line]) -> str:
 
 
 def scattered(exercise: KernelExercise, last: Trace, lines: list[Line]) -> list[Line]:
-    """Return the lines that move more sectors than the exercise allows.
+    """Return the lines that move more sectors per request than the exercise allows.
 
     Leaves out lines that move as few sectors as they can, and lines that load only what
     their threads also load on another line.
@@ -310,7 +313,7 @@ def find_costly_lines(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
 def alike(trial: Trial, done: Done, line: Line) -> Line | None:
     """Return a line as counted in the failed launch.
 
-    Returns None if the line is within the limits there.
+    Returns None if the line is within the limits in that launch.
     """
     key = line.place, line.array, line.store
     found = over(trial.exercise, done.trace)
@@ -335,7 +338,7 @@ def counting_trace(trial: Trial, done: Done) -> tuple[Trace, str, int]:
 
 
 def over(exercise: KernelExercise, trace: Trace) -> list[Line]:
-    """Return the learner's lines that exceed the exercise's limits, worst first."""
+    """Return the worst of the learner's lines that exceed the limits, worst first."""
     lines = count(trace)
     found: list[Line] = []
     if "sectors" in exercise.limits:
@@ -349,12 +352,12 @@ def over(exercise: KernelExercise, trace: Trace) -> list[Line]:
 
 
 def taken(line: Line) -> int:
-    """Return the total number of sectors or passes of a line's requests."""
+    """Return how many sectors or passes a line's requests take in total."""
     return line.ideal + line.conflicts if line.shared else line.sectors
 
 
 def noted(places: list[Note], line: Line) -> list[Note]:
-    """Add a line's cost to its place among a verdict's places, or else add the line."""
+    """Add a line's cost to a verdict's note on that line, or as a new note."""
     unit = "pass" if line.shared else "sector"
     each, best = taken(line) / line.requests, line.ideal / line.requests
     many = several(each, unit)

@@ -69,8 +69,8 @@ def harmless(trial: Trial, done: Done, hazard: Hazard, backwards: bool) -> bool:
 def again(trial: Trial, content: int, cells: Cells, backwards: bool) -> Done | None:
     """Repeat a launch with its new memory filled; return None if it then fails.
 
-    content: the number in the first element (see `fill_with`). cells: receives the
-    shared arrays.
+    content: see `fill_with`. cells: receives, for each shared array, a copy of what it
+    was filled with, and the array itself.
     """
 
     def fill(data: Array, space: str) -> None:
@@ -138,7 +138,7 @@ def note(trace: Trace) -> str:
 
 
 def misused(trial: Trial, done: Done, backwards: bool) -> Verdict | None:
-    """Return the verdict on a racing read used as more than a guess, or None."""
+    """Return the verdict on a racing read that serves as more than a guess, or None."""
     places = guessed(done.trace)
     if not places:
         return None
@@ -195,7 +195,7 @@ def is_exact(got: Array, wanted: Array, apart: Array) -> bool:
 
 
 def in_double(trial: Trial) -> tuple[Array, ...] | None:
-    """Run a trial with float64 for float32; return the outputs, or None if it fails."""
+    """Run a trial in float64, not float32; return the outputs, or None if it fails."""
     function = meaning.python_function(trial.exercise.kernel)
     if function is None:
         return None
@@ -225,7 +225,10 @@ def doubled(function: FunctionType, done: dict[Any, FunctionType]) -> FunctionTy
 
 
 def in_its_place(value: Any, done: dict[Any, FunctionType]) -> Any:
-    """Return the double-precision counterpart of a value that a kernel names."""
+    """Return the double-precision counterpart of a value that a kernel names.
+
+    Returns the value itself if it has none.
+    """
     inner = meaning.python_function(value)
     operation = registry.of(value)
     if inner is not None:

@@ -17,7 +17,7 @@ SHUFFLES = ("shfl_sync", "shfl_up_sync", "shfl_down_sync", "shfl_xor_sync")
 
 
 def name_lost_results(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
-    """Add to a wrong value's verdict the first line that discards a call's result."""
+    """Name, in the verdict on a wrong value, a line that discards a call's result."""
     if verdict.kind != "wrong-value" or trial.exercise.checks_launch:
         return verdict
     shown = {(place.function, place.line) for place, _ in verdict.places}
@@ -47,7 +47,7 @@ def in_the_cell(trial: Trial) -> list[FunctionType]:
 
 
 def thrown_away(function: FunctionType) -> Iterator[tuple[int, str]]:
-    """Yield each line that discards the result of a pure function, and the function."""
+    """Yield the line and the name of each pure function whose result is discarded."""
     scope = scope_of(function)
     helpers = device_functions(function)
     for node, _above in statements(function):

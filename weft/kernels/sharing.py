@@ -15,7 +15,7 @@ LINES = 4  # the most that a verdict shows
 
 
 def handed_over(exercise: KernelExercise, last: Trace, _: list[Line]) -> str:
-    """Check, per block, how many loads of shared memory get another thread's value."""
+    """Check how often, per block, a shared-memory load gets another thread's value."""
     each = loads_from_others(last) / last.blocks
     if each < exercise.limits["handed_over"]:
         raise Failed(too_few_handed_over(exercise, last, each))

@@ -145,7 +145,8 @@ def watched(trial: Trial, backwards: bool, traces: list[Trace]) -> Done:
 
     traces: receives the trace of a launch that does not complete, as far as it ran.
     Raises `Failed` for such a race, for a launch that is far too large, and for a fault
-    that the simulator finds or, if a read that was too early led to it, for that read.
+    that the simulator finds. If a read that was too early led to the fault, the verdict
+    is on that read.
     """
     if trial.exercise.checks_launch:
         excessive(trial)

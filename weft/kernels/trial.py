@@ -64,7 +64,7 @@ class Trial:
 
     @property
     def launched(self) -> str:
-        """The launch in words: 'the launch has 2 blocks of 32 threads, 64 in all'."""
+        """The launch in words, such as 'the launch has 2 blocks of 32 threads, …'."""
         grid, block = self.grid, self.block
         axes = max(n + 1 for n in range(3) if n == 0 or grid[n] > 1 or block[n] > 1)
         if axes == 1:
@@ -309,7 +309,7 @@ def keep(trial: Trial) -> None:
 
 
 def last_stopped(kernel: Any) -> Trial | None:
-    """Return the launch remembered for a kernel, or None."""
+    """Return the launch at which the last check of a kernel failed, or None."""
     return _stopped.get(name_of(kernel))
 
 

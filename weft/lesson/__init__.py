@@ -61,7 +61,7 @@ IN_SIMULATOR = (
 def lab(name: str) -> Chapter:
     """Begin a lab in this notebook: show its title, where kernels run, and links.
 
-    If the machine has a GPU, also show what it lacks for this lab.
+    On a machine with a usable GPU, also show what it lacks for this lab.
 
     Returns the chapter, whose modules are its attributes: `measure`, `checks`, ...
 
@@ -225,10 +225,10 @@ class Hint:
 
 
 def hint(exercise: object = None, level: int | None = None) -> Hint:
-    """Return a hint for an exercise: the next one, or the one at `level`, from 1.
+    """Return an exercise's next hint, or the one at `level`, counted from 1.
 
     exercise: its name, or the function itself. Levels go from a nudge to nearly the
-    answer in words. Beyond the last level the Hint says that there are no more.
+    answer in words. Beyond the last level, the Hint says that there are no more hints.
 
     Raises LearnerError for an unknown exercise (the message lists the known ones) and
     for a level that is not a positive integer.
@@ -338,7 +338,8 @@ def answers(exercise: str) -> dict[str, Any]:
 def unseen(exercise: str) -> tuple[int, ...]:
     """Return the unlisted size that the current lab's check of an exercise also runs.
 
-    Returns () if the lesson names none, the exercise is unknown, or no lab is named.
+    Returns () if the lesson names no such size, if the lab has no such exercise, or if
+    there is no current lab.
     """
     found = _of_this_lab(exercise)
     return found.unseen if found else ()
@@ -364,7 +365,7 @@ def _of_this_lab(exercise: str) -> Exercise | None:
 def quiz(lab: str | None = None) -> Quiz:
     """Return a lab's quiz, by default the current lab's.
 
-    Raises LearnerError if no lab is named.
+    Raises LearnerError if no lab is named and none is current.
     """
     name = lab or _current
     if name is None:
@@ -381,7 +382,7 @@ def quiz_html(lab: str) -> str:
 
 
 def progress(route: str = "") -> Board:
-    """Return the board: labs and exercises, with those passed marked, and predictions.
+    """Return the board: labs, exercises with marks on those passed, and predictions.
 
     route: the name of a way through the course, such as "weekend". Only its labs are
     shown, in its order. Raises LearnerError for an unknown name.

@@ -48,7 +48,7 @@ def passed() -> dict[str, dict[str, str]]:
 
 
 def _now_called(lab: str, labs: list[str]) -> str:
-    """Return the current name of a lab, by its topic if its number has changed."""
+    """Return a lab's current name, found by its topic if its number has changed."""
     topic = lab.partition("_")[2]
     same = [each for each in labs if each.partition("_")[2] == topic]
     return same[0] if lab not in labs and len(same) == 1 else lab
@@ -65,7 +65,7 @@ def counts(lab: str | None) -> bool:
 
 
 def record(lab: str | None, exercise: str) -> None:
-    """Record that an exercise was passed, if a pass `counts` here. Never raises."""
+    """Record that an exercise was passed, if `counts(lab)`. Never raises."""
     if not counts(lab):
         return
     message = store.update(
@@ -132,7 +132,8 @@ class Board:
     def next(self) -> tuple[str, str] | None:
         """The first (lab, exercise) not passed, or None if all are passed.
 
-        The search starts at the last lab begun and wraps around to the first lab.
+        The search starts at the last of the `lessons` in which an exercise is passed,
+        and wraps around to the first lab.
         """
         begun = [k for k, s in enumerate(self.lessons) if self.count(s)]
         start = begun[-1] if begun else 0
@@ -151,7 +152,7 @@ class Board:
         return round(left / 60)
 
     def summary(self) -> str:
-        """Return one line: exercises passed, hours left, and the next exercise."""
+        """Return one line: the exercises passed, the work left, and the predictions."""
         total = sum(len(s.exercises) for s in self.lessons)
         count = sum(self.count(s) for s in self.lessons)
         line = f"{count} of {total} exercises passed."

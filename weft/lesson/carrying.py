@@ -59,9 +59,9 @@ def load(file: str | Path = NAME) -> str:
 
 
 def _brought(path: Path, text: str) -> dict[str, dict[str, Any]]:
-    """Return the parts of a file that `save` wrote, from its text.
+    """Return the parts of a file made by `save`, given its text.
 
-    Raises LearnerError for any other file.
+    Raises LearnerError if the file was not made by `save`, or is damaged.
     """
     other = LearnerError(
         f"{path} was not written by weft.save_progress(), or is damaged. Nothing has "

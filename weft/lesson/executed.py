@@ -1,8 +1,9 @@
 """The execution of a cell that a check has judged, and whether the cell has changed.
 
 Python knows a function only as its cell was when the cell last ran. A verdict names
-that execution, `cell [46]`. In JupyterLab a few lines of JavaScript compare it with the
-cell on screen. Elsewhere, or without scripts, only the number is shown.
+that execution, for example `cell [46]`. In JupyterLab a few lines of JavaScript compare
+its source with the cell on screen. Elsewhere, or without scripts, only the number is
+shown.
 """
 
 import html
@@ -79,7 +80,7 @@ def digest(source: str) -> int:
 
 
 def note(result: Any) -> None:
-    """Record which names a cell has assigned, if it has run without an error."""
+    """Record a cell as the latest to define its names, if it ran without an error."""
     number = getattr(result, "execution_count", None)
     source = getattr(result.info, "raw_cell", None) or ""
     if number is None or not result.success:

@@ -36,7 +36,7 @@ class Header:
         return "\n".join([self.title, *map(markup.plain, self.lacks)])
 
     def _repr_html_(self) -> str:
-        """Return HTML: the lab, the machine and what it lacks, links, progress."""
+        """Return HTML for the title, what the machine lacks, links and progress."""
         name, total = self.lesson.name, len(self.lesson.exercises)
         ways = [
             markup.link(links.book(f"{name}.html"), "chapter"),
@@ -111,7 +111,7 @@ class Onward:
         return "\n".join(f"  {line}" for line in lines)
 
     def html(self) -> str:
-        """Return a paragraph or, at a lab's end, a card that links to what is next."""
+        """Return a paragraph or, at a lab's end, a card of links to what comes next."""
         if self.next and self.place:
             before = self.text.removesuffix(f"{self._next}.")
             link = markup.link(quote(self.place, safe="#="), self._next)

@@ -29,7 +29,7 @@ class Prediction:
 def note(lab: str | None, case: str, name: str, guess: float, measured: float) -> None:
     """Record a learner's first guess for a row. Never raises.
 
-    Later guesses for the same row are made knowing the answer, and are ignored.
+    Later guesses for the same row are ignored: the learner then knows the answer.
     """
     if not board.counts(lab) or not (guess > 0 and measured > 0):
         return
@@ -41,7 +41,7 @@ def note(lab: str | None, case: str, name: str, guess: float, measured: float) -
 
 
 def kept() -> list[Prediction]:
-    """Return all predictions, the oldest first, without malformed entries."""
+    """Return all well-formed predictions, oldest first."""
     contents, _ = store.read(store.place(FILE))
     found = [_read(entry) for entry in contents.values()]
     return sorted((p for p in found if p is not None), key=lambda p: p.when)

@@ -15,7 +15,7 @@ _letters = "abcdefghij"
 
 @dataclass(frozen=True, repr=False)
 class Quiz:
-    """The questions of one lab; shown by a notebook as HTML, by a terminal as text."""
+    """The questions of one lab, shown as HTML in a notebook and as text elsewhere."""
 
     lesson: Lesson
 
@@ -52,7 +52,7 @@ class Quiz:
 
 
 def verdict(choice: Choice) -> str:
-    """Return the first words of the feedback to a choice."""
+    """Return the first words of the feedback on a choice."""
     return "✓ Right." if choice.right else "✗ Not this one."
 
 

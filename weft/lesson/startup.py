@@ -1,4 +1,4 @@
-"""The first code that runs in each Jupyter kernel of `make lab`.
+"""The first code that runs in each Jupyter kernel that `make lab` starts.
 
 `lab.py` names this file in PYTHONSTARTUP. After a restart nothing is defined, not even
 the code that explains a missing name. This module says which cells to run. It must not
@@ -20,7 +20,7 @@ def _explain_missing_names() -> None:
         return
 
     def show(shell, kind, error, trace, tb_offset=None):  # type: ignore[no-untyped-def]
-        """Show the traceback, and in a lab's notebook also which cells to run."""
+        """Show a traceback, with advice if a lab's first cell has not been run."""
         import os
         import sys
         from pathlib import Path

@@ -1,4 +1,4 @@
-"""The content of the labs apart from notebooks: titles, exercises, hints, quizzes.
+"""What the labs contain besides notebooks: titles, exercises, hints and quizzes.
 
 Each lab has a TOML file, `chapters/<lab>/lesson.toml`, which is checked when it is
 read. An error lists everything that is wrong with the file, and where.
@@ -18,7 +18,7 @@ QUESTIONS = 3
 
 
 class LessonError(ValueError):
-    """A lesson file that is invalid; the message is for its author."""
+    """An error in a lesson file; the message is for the author of the lesson."""
 
 
 @dataclass(frozen=True)
@@ -43,10 +43,10 @@ class Exercise:
     """One exercise: the name of its function, its title, and its hints in order.
 
     questions: those that the function answers, if it is not a kernel to be written.
-    unseen: the unlisted size that its check also runs, given where the check's own
-    choice would not tell a right kernel from a wrong one; () to leave it to the check.
-    larger: a size far above those listed, which its check also runs; () for none, None
-    to derive one from them.
+    unseen: the unlisted size at which the check also runs the function, given where the
+    check's own choice would not tell a right kernel from a wrong one; () to leave the
+    choice to the check. larger: a size far above those listed, at which the check also
+    runs the function; () for none, None to derive one from the listed sizes.
     """
 
     name: str
@@ -76,7 +76,7 @@ class Lesson:
 
     @property
     def label(self) -> str:
-        """Number and title, as shown to a learner: `05 · Your first kernel`."""
+        """The number and title shown to a learner, such as `05 · Your first kernel`."""
         return f"{self.name.split('_')[0]} · {self.title}"
 
 
@@ -114,7 +114,7 @@ def load(name: str, where: Path | None = None) -> Lesson:
 
 
 class _Reader:
-    """A reader that turns TOML tables into a Lesson and collects all their mistakes."""
+    """A reader that turns TOML tables into a Lesson and collects all errors in them."""
 
     def __init__(self) -> None:
         self.wrong: list[str] = []

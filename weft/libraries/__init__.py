@@ -2,8 +2,8 @@
 
      from weft.libraries import cublas, cublasLt, cudnn, cufft, curand
 
-With a GPU, the functions of `cublas` are NVIDIA's. Without one, and in a check, they
-belong to a model, which does the same arithmetic and records the calls.
+With a GPU, the functions of `cublas` are NVIDIA's. Without one, or in a check that uses
+a model, they belong to a model, which does the same arithmetic and records the calls.
 """
 
 from typing import Any
@@ -28,8 +28,8 @@ __all__ = [
 def on_device(tensor: Any) -> Any:
     """Copy a CPU tensor, or a NumPy array, to the device on which the libraries work.
 
-    That is the GPU or, without one and in a check, the device of a model. An array
-    there has an address, a shape and strides, and `cpu()` copies it back.
+    This is the GPU, or a model's device if there is no GPU or a check uses the model.
+    The copy has an address, a shape and strides, and its `cpu()` copies it back.
     """
     from weft.libraries import arguments
 

@@ -1,4 +1,4 @@
-"""Repeat a wrong matrix product with changed arguments to find the wrong ones."""
+"""Find the wrong arguments of a matrix product by repeating it with others."""
 
 import itertools
 from collections.abc import Iterator, Mapping

@@ -1,4 +1,4 @@
-"""A thin binding of cuBLAS: what the course uses of `nvmath.bindings.cublas`.
+"""A thin cuBLAS binding: the part of `nvmath.bindings.cublas` that the course uses.
 
 Every function is a C function. Matrices and scalars are passed by address; a status
 other than 0 raises cuBLASError.

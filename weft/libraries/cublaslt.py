@@ -1,4 +1,4 @@
-"""A thin binding of cuBLASLt: what the course uses of `nvmath.bindings.cublasLt`."""
+"""A thin binding to cuBLASLt: what the course uses of `nvmath.bindings.cublasLt`."""
 
 from weft.libraries.binding import content
 

@@ -1,4 +1,4 @@
-"""A thin binding of cuFFT: what the course uses of `nvmath.bindings.cufft`.
+"""A thin cuFFT binding: the part of `nvmath.bindings.cufft` that the course uses.
 
 A plan is made in two steps: `create` returns its number, `make_plan_many` sets what it
 computes. Arrays are passed by address; a status other than 0 raises cuFFTError.

@@ -14,7 +14,7 @@ class LibraryExercise(Exercise):
     """An exercise in which a function calls one of NVIDIA's libraries.
 
     library: the library's name, such as "cublas".
-    inputs: `(rng, *size)` → PyTorch tensors on the CPU, NumPy arrays, plain values.
+    inputs: `(rng, *size)` → PyTorch tensors on the CPU, NumPy arrays and plain values.
         A tensor that is a view goes to the device with all of its storage.
     given: `(on, *arrays)` → the function's arguments. `on` has a `handle` of cuBLAS or
         cuDNN, a `light_handle` of cuBLASLt, a `stream` on which the data are made,

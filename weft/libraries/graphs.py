@@ -24,10 +24,10 @@ ATTRIBUTE_TYPES = HEADERS["cudnn"].attribute_types
 
 
 class Graph(Tensors):
-    """Operations on tensors; `destroy` frees all of their descriptors.
+    """A graph of operations on tensors. `destroy` frees all of its descriptors.
 
     handle: a cuDNN handle. Tensors are identified by their descriptors' addresses, as
-    in C. Without a GPU, and while a check runs, a `ModelGraph` is used instead.
+    in C. Without a GPU, or if a check uses a model, a `ModelGraph` is made instead.
     """
 
     def __new__(cls, handle: int) -> Any:

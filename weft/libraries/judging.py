@@ -101,7 +101,7 @@ def members(error: Exception) -> str:
 
 
 def set_later(run: Run, places: Sequence[Note]) -> list[Note]:
-    """Return the lines after a refused call that set descriptors passed to it.
+    """Return the later lines that set descriptors passed to a refused call.
 
     On these lines, the first argument of a call is also passed to the refused call, but
     not as its first argument, which is a handle.

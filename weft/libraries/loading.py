@@ -26,7 +26,7 @@ def on_model(model: Any) -> Iterator[None]:
 def library(name: str) -> Any:
     """Return the library `name`, such as "cublas", in the form of a `ctypes.CDLL`.
 
-    Without a GPU, and during a check, a model with the same functions is returned.
+    Without a GPU, or in a check that uses a model, this is the library of a model.
     Raises LearnerError if there is a GPU but the library is missing.
     """
     if _models:

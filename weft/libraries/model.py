@@ -53,8 +53,8 @@ class Call:
 class Model:
     """One device and the libraries on it.
 
-    code: the code of the learner's function, for the lines in verdicts. lines: its
-    source. stream: the stream on which the data of this run are made.
+    code: the code of the learner's function, for the lines in verdicts. lines: the
+    function's source. stream: the stream on which the data of this run are made.
     """
 
     code: CodeType | None = None
@@ -130,7 +130,10 @@ class Model:
         return alpha, beta
 
     def here(self) -> tuple[Note, ...]:
-        """Return the current line of the learner's function, or () outside it."""
+        """Return the current line of the learner's function.
+
+        Returns () if the function is not running.
+        """
         frame = sys._getframe(1)
         while frame is not None and frame.f_code is not self.code:
             frame = frame.f_back  # type: ignore[assignment]
@@ -198,7 +201,10 @@ class Model:
         return float(self.array(parameter, address, DTYPES[kind], (), why=why))
 
     def around(self, address: int, mode: int) -> bytes:
-        """Return up to 8 bytes at a scalar's host address, or b"" if there are none."""
+        """Return up to 8 bytes that can be read at a scalar's address.
+
+        Returns b"" if there are none, or if the address is not on the host.
+        """
         if mode != cublas.PointerMode.HOST:
             return b""
         for count in (8, 4, 2):
@@ -368,11 +374,12 @@ class Library:
     """A model of one library: its functions, named as in the binding.
 
     A method gets the arguments of a call, named as in the header. It returns the value
-    that the function returns through a pointer, and raises `Refusal` if the library
-    returns a status other than 0. Functions that only make, destroy, set or read an
-    object are rows of tables. kinds: the kind of object that each function makes. sets,
-    gets: the field that each function sets or reads, in the object that the first
-    argument identifies; the second argument is the new value.
+    that the function returns through a pointer, and raises `Refusal` where the library
+    would return a status other than 0. Functions that only make or destroy an object,
+    or set or read one of its fields, need no method: tables list them. kinds: the kind
+    of object that each function makes. sets, gets: the field that each function sets or
+    reads, in the object that its first argument identifies. The second argument of a
+    function in `sets` is the new value.
     """
 
     name: ClassVar[str]
@@ -444,7 +451,7 @@ class Library:
 
 
 class BadAddressError(Exception):
-    """This process has no memory at an address."""
+    """Raised for an address at which this process has no memory."""
 
 
 _libc = ctypes.CDLL(None, use_errno=True)

@@ -48,7 +48,7 @@ class Handle:
 
 
 class Product:
-    """One call of a GEMM function; `a` has its arguments."""
+    """One call to a GEMM function; `a` holds its arguments."""
 
     def __init__(self, a: Any) -> None:
         self.a, self.trans = a, (a.transa, a.transb)

@@ -52,7 +52,7 @@ def needs(holds: bool, reason: str, status: int = Status.INVALID_VALUE) -> None:
 
 
 def operations(desc: dict[int, int]) -> str:
-    """Format the operations that a descriptor sets: 'TRANSA is T, and TRANSB is N.'"""
+    """Format a descriptor's operations, as in 'TRANSA is T, and TRANSB is N.'"""
     a, b = (Operation(desc[name]).name for name in (A.TRANSA, A.TRANSB))
     return f"TRANSA is {a}, and TRANSB is {b}."
 

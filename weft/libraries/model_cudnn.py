@@ -1,4 +1,4 @@
-"""A model of cuDNN: descriptors, workspaces and convolutions of its C interface."""
+"""A model of cuDNN's C interface: its descriptors, workspaces and convolutions."""
 
 import math
 import struct
@@ -188,7 +188,7 @@ class CuDNN(Library):
     def _set(
         self, a: Any, what: str, shape: tuple[int, ...], steps: tuple[int, ...]
     ) -> None:
-        """Set a descriptor's shape, strides and type; refuse impossible ones."""
+        """Set a descriptor's shape, strides and type, refusing impossible values."""
         parameter, maker = f"{what}_desc", f"create_{what}_descriptor"
         held = self.held(getattr(a, parameter), parameter, maker)
         if not 0 <= a.data_type < BEYOND:
@@ -245,7 +245,7 @@ class CuDNN(Library):
         return self._problem(a, a.algo).workspace(a.algo)
 
     def get_convolution_forward_algorithm_v7(self, a: Any) -> None:
-        """Write the requested performance records, supported algorithms first."""
+        """Write up to the requested number of records, supported algorithms first."""
         found = self._problem(a, ForwardAlgo.IMPLICIT_GEMM)
         if a.requested_algo_count < 0:
             bad("fewer than no algorithms.")

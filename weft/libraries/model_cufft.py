@@ -40,9 +40,9 @@ class Layout:
     usual: bool = False
 
     def in_place(self, last: int) -> "Layout":
-        """Return the layout for an in-place transform of reals, whose rows are padded.
+        """Return this layout with padded rows, as for an in-place transform of reals.
 
-        The complex side's layout is returned unchanged, and so is one with embeds.
+        A layout of complex numbers, or one with embeds, is returned unchanged.
         last: the number of complex numbers in a row.
         """
         if not self.usual or self.sizes[-1] == last:
@@ -163,7 +163,7 @@ class CuFFT(Library):
         return size
 
     def _make(self, a: Any, n: tuple[int, ...], given: Any, wanted: Any) -> int:
-        """Store a plan for sizes `n`, and return the bytes of workspace it needs: 0.
+        """Store a plan for sizes `n`, and return its workspace size in bytes, always 0.
 
         given, wanted: embed, stride and distance of the input and of the output.
         """
@@ -208,7 +208,7 @@ class CuFFT(Library):
         self._execute(a, Type.C2R, 1)
 
     def _execute(self, a: Any, kind: int, direction: int) -> None:
-        """Transform the input at `a.idata` to the output at `a.odata`."""
+        """Transform the input at `a.idata` into the output at `a.odata`."""
         made: Made = self.held(a.plan)
         if (plan := made.plan) is None:
             what = f"plan {a.plan} was created, but never made"
@@ -231,7 +231,7 @@ class CuFFT(Library):
     def _side(
         self, parameter: str, address: int, plan: Plan, side: Layout
     ) -> torch.Tensor:
-        """Return the elements on one side of a plan, (batch, *sizes), as a view."""
+        """Return one side of a plan, input or output, as a (batch, *sizes) view."""
         dtype = DTYPES[plan.kind][parameter == "odata"]
         letter, kind = parameter[0], "complex" if dtype.is_complex else "float"
         verb = "read" if letter == "i" else "written"

@@ -93,7 +93,7 @@ class CuRAND(Library):
 
 
 def stream_words(seed: int, place: philox.Array) -> philox.Array:
-    """Return the words at the positions `place` of cuRAND's Philox, in default order.
+    """Return the words at positions `place` of cuRAND's Philox stream in default order.
 
     65,536 subsequences take turns, four numbers at a time.
     """

@@ -41,7 +41,11 @@ WORKSPACE = 1024  # bytes that the first of the model's two plans claims to need
 
 @dataclass(frozen=True)
 class Plan:
-    """A way to compute a graph: the plan's descriptor, workspace and engine number."""
+    """A plan: one way to compute a graph.
+
+    descriptor: the address of the plan's descriptor. workspace: the bytes of workspace
+    that the plan needs. engine: the number of the engine that it uses.
+    """
 
     descriptor: int
     workspace: int
@@ -248,7 +252,7 @@ class ModelGraph(Tensors):
         )
 
     def execute(self, plan: Plan, pack: int) -> None:
-        """Compute the graph's operations on the arrays at the addresses in a pack."""
+        """Compute the graph's operations on the arrays whose addresses `pack` holds."""
         get = self.model.objects.get
         held = get(self.handle, self.cudnn.kinds["create"].what, "handle")
         operations = get(plan.descriptor, DESCRIPTOR, "execution_plan")

@@ -42,8 +42,8 @@ class Objects:
     def get(self, address: int, what: str, parameter: str) -> Any:
         """Return the state of an object, or None for a null address.
 
-        Refuses an address without an object, a destroyed object, and one of another
-        kind.
+        Refuses an address without an object, a destroyed object, and an object of
+        another kind.
         """
         if address == 0:
             return None

@@ -23,10 +23,10 @@ class Libraries:
         return "library" in asked
 
     def stages(self, exercise: LibraryExercise) -> Iterator[Facts]:
-        """Check all cases and the limits on the model.
+        """Check all cases, and the exercise's limits, on a model of the library.
 
-        Also checks a call that fails, if the exercise asks for it, and one case on the
-        GPU, if there is one. PyTorch is imported only in this method.
+        If the exercise asks for it, also check a call that fails. If there is a usable
+        GPU, also check one case on it. PyTorch is imported only in this method.
         """
         from weft.libraries.judging import failing, held, judge, real
         from weft.libraries.run import Run

@@ -19,7 +19,7 @@ from weft.starters import has_stub, source
 
 
 class Run:
-    """One call of the learner's function on the model."""
+    """One run of the learner's function on the model."""
 
     def __init__(self, exercise: LibraryExercise, case: Case, fails: str = "") -> None:
         """Call the learner's function; keep its results, or the exception it raises.

@@ -37,7 +37,7 @@ class ModelFunction(ctypes._CFuncPtr):  # type: ignore[name-defined,misc]
         return status
 
     def _look_at(self, args: list[Any]) -> None:
-        """Refuse a wrong number of arguments, or any that would not reach C intact."""
+        """Refuse arguments that are wrong in number or would not reach C intact."""
         wanted, symbol = self.prototype.in_c, self.prototype.symbol
         declared = getattr(self, "argtypes", None)
         for count, what in ((len(args), "gets"), (len(declared or wanted), "declares")):

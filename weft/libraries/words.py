@@ -150,7 +150,7 @@ def by_columns(result: Result) -> str:
 
 
 def taken_for(result: Result) -> str:
-    """Return an explanation if the call mistakes the type of an array, or ""."""
+    """Return an explanation if the call gives an array the wrong type, else ""."""
     run, call = result.run, result.call
     held = {x.buffer: x.dtype for x in run.arrays if hasattr(x, "buffer")}
     taken = [(m.parameter, m.address, m.kind, DTYPES) for m in call.matrices]
@@ -167,7 +167,7 @@ def taken_for(result: Result) -> str:
 
 
 def described_otherwise(result: Result) -> str:
-    """Return an explanation if a descriptor's strides are not its array's, or ""."""
+    """Return an explanation if a descriptor's strides are not its array's, else ""."""
     run, call = result.run, result.call
     for name, address, tensor in call.tensors:
         buffer, offset = run.model.memory.find(address) or (None, 0)
@@ -187,14 +187,14 @@ def described_otherwise(result: Result) -> str:
 
 
 def alpha_is_zero(result: Result) -> str:
-    """Return an explanation if the library read alpha as 0, or ""."""
+    """Return an explanation if the library read alpha as 0, else ""."""
     if result.call.scalars[0] or not result.call.arguments:
         return ""
     return "The library read alpha as 0, at the address that it got."
 
 
 def scalars_read(result: Result) -> str:
-    """Return an explanation if other scalars would make the result right, or ""."""
+    """Return an explanation if other scalars would make the result right, else ""."""
     call, run = result.call, result.run
     alpha, beta = call.scalars
     if not call.arguments or not alpha or len(run.model.calls) > 1:

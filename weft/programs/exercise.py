@@ -1,4 +1,4 @@
-"""An exercise on a program that runs on a grid: the program, its data and launch."""
+"""An exercise on a program that runs on a grid: the program, data and launch."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -106,7 +106,7 @@ class ProgramExercise(KernelExercise):
         return tuple(rows[..., : -self.gaps] for rows in wide)
 
     def array_names(self, inputs: int, outputs: int) -> list[str]:
-        """Return the names of the arrays and numbers that `arguments` receives."""
+        """Return a name for each input and output, a parameter's where possible."""
         names = parameter_names(self.arguments if self.arguments else self.spec)
         if len(names) == inputs + outputs:
             return names

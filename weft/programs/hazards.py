@@ -115,14 +115,17 @@ def into_input(launch: Launch, call: Call, owners: Columns) -> None:
 
 
 def asserted(launch: Launch, text: str, places: Sequence[Place]) -> Verdict:
-    """Return the verdict on a failed assertion of the learner's. text: its message."""
+    """Return the verdict on a failed assertion in the learner's code.
+
+    text: the assertion's message, or "".
+    """
     said = sentence(f"An assertion fails: {text}" if text else "One fails")
     own = launch.exercise.verdict
     return own("exception", said, places=called(places), when=launch.when)
 
 
 def of_block(call: Call, lane: int) -> str:
-    """Format the place of a lane: ' (element 28 of its block of 128)'.
+    """Describe the place of a lane, such as ' (element 28 of its block of 128)'.
 
     Returns '' if the block has a single element.
     """
@@ -150,8 +153,8 @@ def outside(
     """Return the verdict on an access outside its array, or in a gap between rows.
 
     lanes, offsets, owners: for each element outside, its number in the block, its
-    offset in bytes, and its array. block: the byte offsets of the whole block in the
-    array of the first element outside.
+    offset in bytes, and its array. block: the byte offsets of all the block's elements,
+    each in the array to which the first element outside belongs.
     """
     region = launch.arena.regions[int(owners[0])]
     offset = int(offsets[0]) // region.itemsize
@@ -176,7 +179,7 @@ def outside(
 
 
 def _stride(launch: Launch, call: Call, region: Region, block: Columns | None) -> str:
-    """Return an explanation if a block uses a wrong row stride for its array, or ""."""
+    """Return an explanation if a block uses a wrong stride for its array, else ""."""
     if block is None or not block.size:
         return ""
     if region.data.ndim == 1:

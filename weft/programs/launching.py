@@ -76,7 +76,7 @@ class Done:
 def launches(
     exercise: ProgramExercise, case: KernelCase, every: bool = False
 ) -> Iterator[Launch]:
-    """Yield the launch of a case with the first configuration, or with each if `every`.
+    """Yield a case's launch with the first configuration or, if `every`, one with each.
 
     Raises `Failed` if the program's parameters or the learner's grid do not fit.
     """
@@ -232,7 +232,7 @@ def dimensions(
 def bound(
     function: FunctionType, positional: tuple[Any, ...], named: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return each parameter's argument. Raises TypeError if any does not fit."""
+    """Return the argument of each parameter. Raises TypeError if they do not fit."""
     binding = inspect.signature(function).bind(*positional, **named)
     binding.apply_defaults()
     return dict(binding.arguments)

@@ -100,7 +100,7 @@ class Arena:
         return region.first + offset // region.itemsize
 
     def written(self, region: Region, cells: Array) -> Array:
-        """Return a mask of the elements of an array whose cells are among `cells`."""
+        """Return a mask of the array elements whose cells are among `cells`."""
         inside = (cells >= region.first) & (cells - region.first < self._count(region))
         marks = np.zeros(region.data.size, bool)
         marks[self.element[cells[inside]]] = True
@@ -120,7 +120,7 @@ def span_of(array: Array) -> int:
 
 
 def elements_of(array: Array, span: int) -> Array:
-    """Return the number of each cell's element, or -1 for a gap. span: in bytes."""
+    """Return the number of each cell's element, -1 for a gap. span: see `span_of`."""
     table = np.full(span // array.itemsize, -1, np.int64)
     offsets = np.zeros(array.shape, np.int64)
     for axis, stride in enumerate(array.strides):

@@ -77,7 +77,7 @@ def unwritten(done: Done, region: Region, marks: Any) -> Verdict:
 
 
 def masked_out(done: Done, region: Region) -> list[Note]:
-    """Return the stores that masks blocked entirely: those to `region`, or else all."""
+    """Return the fully masked-out stores: those to `region` if any, or else all."""
     trace = done.trace
     busy = set(trace.call.tolist())
     calls = [
@@ -118,7 +118,7 @@ def wrong_value(
 
 
 def telling(done: Done, region: Region, wrong: Difference) -> Difference:
-    """Return a difference whose expected value is not 0 if there is one, or `wrong`.
+    """Return a difference whose expected value is not 0, or `wrong` if none is found.
 
     A 0 that comes from a maximum depends on no single element of the inputs.
     """
@@ -170,7 +170,7 @@ def unread(done: Done, region: Region, index: tuple[int, ...]) -> str:
 
 
 def updated(done: Done, region: Region, wrong: Difference) -> str:
-    """Return a hint if too many programs update a wrong element, or ""."""
+    """Return a hint if too many programs update a wrong element, else ""."""
     launch, trace = done.launch, done.trace
     wanted = launch.case.expected[number_of(done, region)]
     right = np.argwhere(close(region.data, wanted, launch.exercise.tolerance))

@@ -18,7 +18,7 @@ OTHER_ORDER = "Where program 0 comes first, it is right."
 
 
 def interpret(exercise: ProgramExercise) -> tuple[list[str], Done]:
-    """Run every size; return facts, and the results at the last listed size.
+    """Run the program at every size; return facts, and the last listed size's results.
 
     Raises `Failed` for the first mistake.
     """
@@ -68,11 +68,11 @@ def judged(
 
 
 def run_unseen(exercise: ProgramExercise, case: KernelCase) -> int:
-    """Run the unlisted case, the last program first; return its number of results.
+    """Run a case that the exercise does not list, with the last program first.
 
     If that run fails, the case is run again with program 0 first: a failure that also
-    occurs in this order is easier to explain. Returns 0 if the exercise's own launch
-    cannot be made at this size.
+    occurs in this order is easier to explain. Returns the number of the case's results,
+    or 0 if the exercise's own launch cannot be made at this size.
     """
     try:
         next(launches(exercise, case))
@@ -123,7 +123,7 @@ def idle(done: Done) -> None:
 
 
 def reordered(launch: Launch, verdict: Verdict) -> Verdict:
-    """Return `verdict`, or one on parameters ordered differently from the arguments."""
+    """Return `verdict`, or one on parameters that are not in the arguments' order."""
     exercise = launch.exercise
     given = passed(launch)
     own = [p.removesuffix("_ptr") for p in exercise.program.parameters]

@@ -24,7 +24,7 @@ class Call:
     """One load, store or atomic operation, executed once by one program.
 
     operation: READ, WRITE or ATOMIC. places: the call's line, and the lines that led
-    there. shape: the block's shape. masked: whether there is a mask. filled: whether
+    to it. shape: the block's shape. masked: whether there is a mask. filled: whether
     the result has masked-out elements for which the call gives no value.
     """
 
@@ -144,7 +144,7 @@ class Accesses(Trace):
         return who(int(self.block[row]), self.grid_size)
 
     def element(self, row: int) -> str:
-        """Format the element of an access: `out[3, 7]`."""
+        """Format the element of an access, as in `out[3, 7]`."""
         region, index = self.arena.index(int(self.address[row]))
         return f"{region.name}[{', '.join(map(str, index))}]"
 

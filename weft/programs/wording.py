@@ -16,7 +16,7 @@ class ProgramWords(Verdicts):
 
     @cached_property
     def rows(self) -> dict[str, dict[str, Any]]:
-        """Every row by its name, each text on one line."""
+        """All rows by name, with each text on one line."""
         return {**Verdicts(__file__).rows, **Verdicts(str(self.file)).rows}
 
 

@@ -36,7 +36,7 @@ class Timeline:
     def rows(self) -> list[list[str]]:
         """Return a row for each rank.
 
-        A row has the rank's name, its message in each step, and the bytes that it sent.
+        A row has the rank's name, its message in each step, and how many bytes it sent.
         """
         cells = [[""] * self.steps for _ in range(self.ranks)]
         for t in self.transfers:

@@ -217,7 +217,7 @@ class Samples:
         self._turn: dict[Callable[[], Any], int] = {}
 
     def once(self, function: Callable[[], Any], host: float) -> Sample:
-        """Return the next sample of the list that `function` returns."""
+        """Return the next of the samples that `function` returns, wrapping around."""
         self.used = True
         samples = function()
         turn = self._turn.get(function, 0)

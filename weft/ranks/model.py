@@ -118,7 +118,7 @@ class Distributed:
         return group
 
     def _begin(self, call: str, tensor: Tensor, peer: int) -> Work:
-        """Begin a group of one transfer."""
+        """Begin a transfer as a group of its own."""
         work = self._side(call, tensor, peer, self._place())
         self._world.post([work])
         return work

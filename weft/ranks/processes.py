@@ -101,7 +101,7 @@ def start_early() -> bool:
 
 
 def forked(folder: Path, rank: int, backend: str) -> "Worker":
-    """Fork a rank's process from the server, or start one if the server has ended."""
+    """Fork a rank's process from the server, or begin it here if the server is gone."""
     assert _server is not None
     process = _server[1]
     assert process.stdin is not None
@@ -118,7 +118,7 @@ def forked(folder: Path, rank: int, backend: str) -> "Worker":
 
 @dataclass
 class Forked:
-    """A process forked by another one, with the methods of `Popen` used here."""
+    """A process that the server forked, with the methods of `Popen` used here."""
 
     pid: int
     ended: Path  # contains its exit status
@@ -200,7 +200,8 @@ def environment() -> dict[str, str]:
 def awaited(workers: Sequence[Worker], seconds: float) -> list[int]:
     """Wait for the workers; return the ranks that had not ended in time.
 
-    Once a rank has failed, the others, which may wait for it for ever, get less time.
+    Once a rank has failed, the others, which might wait for it for ever, get only
+    `ENDED` more seconds.
     """
     until, failed = time.monotonic() + seconds, False
     while True:
@@ -268,7 +269,7 @@ def place_of(folder: Path, worker: Worker, rank: int) -> str:
 
 
 def is_own(file: str) -> bool:
-    """Return whether a file is not part of Python, a package or `weft.ranks`."""
+    """Return whether a file is outside Python, its packages and `weft.ranks`."""
     library = (sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib"))
     if "site-packages" in file or "dist-packages" in file:
         return False

@@ -22,7 +22,7 @@ class Ranks:
         return "ranks" in asked
 
     def stages(self, exercise: RankExercise) -> Iterator[Facts]:
-        """Run every case on the model; check each run against the limits."""
+        """Check the results and costs of every case on the model, and yield facts."""
         from weft.ranks.judging import held, judged
         from weft.ranks.words import words
 

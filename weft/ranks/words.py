@@ -1,4 +1,4 @@
-"""The model's errors on deadlocks and mismatched calls, worded by `words.toml`."""
+"""The model's errors for deadlocks and mismatched calls, worded by `words.toml`."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 
@@ -29,7 +29,7 @@ def fault(row: str, places: list[Note], **told: object) -> RankFault:
 
 
 def ranks_named(ranks: Sequence[int]) -> str:
-    """Name ranks: 'rank 1', 'ranks 0 to 3', 'ranks 0 and 2'."""
+    """Name ranks, as in 'rank 1', 'ranks 0 to 3' or 'ranks 0 and 2'."""
     own = sorted(set(ranks))
     if len(own) == 1:
         return f"rank {own[0]}"
@@ -39,7 +39,7 @@ def ranks_named(ranks: Sequence[int]) -> str:
 
 
 def noted(works: Sequence[Work]) -> list[Note]:
-    """Return the lines of `works`, each once, with the ranks that called there."""
+    """Return the lines that began `works`, each listed once, with its ranks."""
     at: dict[Place, list[int]] = {}
     for work in works:
         at.setdefault(work.place, []).append(work.rank)
@@ -121,7 +121,7 @@ def out_of_order(held: Sequence[tuple[Work, Work]]) -> RankFault:
 
 
 def pairs(works: Sequence[Work]) -> str:
-    """Format what up to four ranks wait for: 'rank 0 sends to 1, rank 1 sends to 2'."""
+    """Format what up to four ranks do, as in 'rank 0 sends to 1, rank 1 sends to 2'."""
     said = [
         f"rank {w.rank} {'sends to' if w.sends else 'receives from'} {w.peers[0]}"
         for w in works[:4]
@@ -145,7 +145,7 @@ def one_sided(row: str, work: Work) -> RankFault:
 
 
 def not_by_all(size: int, together: Sequence[Work], works: Sequence[Work]) -> RankFault:
-    """Return the fault for a collective that some ranks wait for and others do not."""
+    """Return the fault for a collective in which some ranks wait and others do not."""
     name = together[0].call
     inside = [work.rank for work in together]
     others = [rank for rank in range(size) if rank not in inside]
@@ -160,7 +160,7 @@ def not_by_all(size: int, together: Sequence[Work], works: Sequence[Work]) -> Ra
 
 
 def another_collective(first: Collective, second: Collective, number: int) -> RankFault:
-    """Return the fault of two ranks whose collectives, or their arguments, differ."""
+    """Return the fault for two ranks whose collectives, or their arguments, differ."""
     what = -1 if first.agreed[-1] != second.agreed[-1] else 1
     return fault(
         "another-call" if first.call != second.call else "another-argument",
@@ -176,7 +176,10 @@ def another_collective(first: Collective, second: Collective, number: int) -> Ra
 
 
 def another_message(send: Work, receive: Work) -> RankFault:
-    """Return the fault for a send and a receive whose tensors differ."""
+    """Return the fault for a send and a receive whose tensors do not match.
+
+    The tensors differ in size or dtype.
+    """
     kinds = [str(w.tensor.dtype).removeprefix("torch.") for w in (send, receive)]
     sent, wanted = (
         f"{several(w.tensor.numel(), 'number')}"

@@ -15,7 +15,7 @@ Outcome = tuple[list[Tensor | None], int, int]  # results, steps, bytes sent per
 def blank(tensor: Tensor) -> None:
     """Overwrite a tensor with NaN or its type's lowest number before its data arrive.
 
-    A tensor of bool is not changed.
+    A Boolean tensor is not changed.
     """
     with torch.no_grad():
         if tensor.is_floating_point() or tensor.is_complex():
@@ -98,7 +98,7 @@ class Transfer:
 
 @dataclass(frozen=True)
 class Collective:
-    """One rank's call of a collective: its name, and what all ranks must agree on."""
+    """One rank's call to a collective: its name, and what all ranks must agree on."""
 
     call: str
     agreed: tuple[Any, ...]
@@ -120,10 +120,11 @@ def reduced(parts: list[Tensor], op: str) -> Tensor:
 
 
 def combine(calls: list[Collective]) -> Outcome:
-    """Execute a collective; return the ranks' results, its steps and bytes per rank.
+    """Execute a collective.
 
-    The costs are those of a ring of p ranks: each sends (p - 1) / p of a tensor once,
-    or twice for an all-reduce, and for a broadcast all of it.
+    Returns the ranks' results, the number of steps, and the bytes that a rank sends.
+    These costs are those of a ring of p ranks: each sends (p - 1) / p of a tensor once,
+    twice for an all-reduce, or the whole tensor once for a broadcast.
     """
     size, name = len(calls), calls[0].call
     gives = [call.give for call in calls]

@@ -73,8 +73,9 @@ class World:
     def run(self, functions: Sequence[Callable[[], Any]]) -> list[Any]:
         """Run one function per rank, and return their results.
 
-        Raises `RankFault` for a mistake, or the exception that a function raised. If it
-        was raised on a rank, `error` holds the rank's number and the exception.
+        Raises the exception that a function raised, or `RankFault` for a mistake.
+        `error` then holds the rank's number and the exception, unless the mistake is
+        found only after all functions have returned.
         """
         threads = [
             threading.Thread(target=self._rank, args=(rank, function), daemon=True)
@@ -175,7 +176,7 @@ class World:
     # Messages
 
     def post(self, group: Sequence[Work]) -> None:
-        """Begin one group of a rank's transfers, each one side of a message.
+        """Begin a group of a rank's transfers, each of which is one side of a message.
 
         Two ranks' sends and receives are matched in the order of their calls. Raises
         RankFault if the tensors of two sides differ in size or dtype.
@@ -209,7 +210,7 @@ class World:
     def _meet(self, works: list[Work], happen: Callable[[], None]) -> None:
         """Record that all ranks of a message or collective have made their calls.
 
-        happen: performs the transfer; called once its turn has come on all ranks.
+        happen: performs the transfer; called when its turn has come on all ranks.
         """
         for work, other in zip(works, works[1:] + works[:1], strict=True):
             work.other = other
@@ -233,15 +234,15 @@ class World:
             k = 0
 
     def ahead_of(self, work: Work) -> Work | None:
-        """Return an unfinished transfer of the rank in an earlier group, or None."""
+        """Return an unfinished transfer of `work.rank` in an earlier group, or None."""
         group = self._groups[work.rank][0]
         return None if work in group else next(w for w in group if w.done is None)
 
     def held_up(self, works: Sequence[Work]) -> list[tuple[Work, Work]]:
         """Return pairs of an unfinished transfer and a later one that waits for it.
 
-        Both are of the same rank. The later one belongs to a message or collective of
-        `works` for which all ranks have made their calls.
+        Both are of the same rank. The later one belongs to a message or collective that
+        includes one of `works`, and for which all ranks have made their calls.
         """
         met = [sides for sides, _ in self._met if not set(works).isdisjoint(sides)]
         pairs = [(self.ahead_of(side), side) for sides in met for side in sides]
@@ -271,7 +272,7 @@ class World:
     # Collectives
 
     def join(self, own: Collective) -> Work:
-        """Add a rank's call to a collective, which happens once every rank has called.
+        """Add a rank's call to a collective, which can begin once all ranks call it.
 
         Raises RankFault if the calls of two ranks differ.
         """

@@ -1,4 +1,4 @@
-"""Arrays that a kernel reads from outside: constant memory holds 64 KB of them.
+"""Outside arrays that a kernel reads: constant memory holds 64 KB of them.
 
 Numba copies such an array into the kernel wherever its name occurs there, so a table
 that is named three times takes three times its size. Using only its shape or size
@@ -35,7 +35,7 @@ Mention = tuple[str, int, Place]  # an array's name, its size in bytes, and the 
 
 @lru_cache(256)
 def mentions(code: CodeType) -> tuple[tuple[str, int], ...]:
-    """Return the name and line of each use in `code` of a value from outside.
+    """Return the name and line of each use of an outside value in `code`.
 
     Uses that only read an attribute of the value, such as `shape`, do not count.
     """
@@ -52,9 +52,10 @@ def mentions(code: CodeType) -> tuple[tuple[str, int], ...]:
 
 
 def copied(function: FunctionType, seen: set[Any] | None = None) -> Iterator[Mention]:
-    """Yield the mentions of outside arrays in a kernel and its device functions.
+    """Yield each mention of a global or captured array in a kernel.
 
-    Numba copies the array at each mention.
+    Mentions in its device functions are included. Numba copies the array at each
+    mention.
     """
     seen = set() if seen is None else seen
     if function in seen:
@@ -80,7 +81,7 @@ def _value(cell: Any) -> Any:
 
 
 def hold(function: FunctionType) -> None:
-    """Raise `Fault` if a kernel copies an array too large for constant memory.
+    """Raise `Fault` if an array that a kernel copies is too large for constant memory.
 
     Whether several arrays are too large together is left to the compiler, which drops
     those that have no effect.

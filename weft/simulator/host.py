@@ -33,7 +33,7 @@ _checks: list[Check] = []  # holds at most one function
 
 
 def check_launches(check: Check | None) -> None:
-    """Call `check` with the trace of every launch from now on; None ends this."""
+    """From now on, call `check` with the trace of every launch; None ends this."""
     _checks[:] = [] if check is None else [check]
 
 
@@ -133,7 +133,10 @@ class Event:
     def synchronize(self) -> None: ...
 
     def elapsed_time(self, later: "Event") -> float:
-        """Return the time until `later` in ms, on this machine's CPU, not on a GPU."""
+        """Return the time in ms from this event to `later`.
+
+        It is measured on this machine's CPU, not on a GPU.
+        """
         if self._at is None or later._at is None:
             raise ValueError("record both events before you ask for the time between")
         return (later._at - self._at) * 1e3

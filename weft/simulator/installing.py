@@ -24,9 +24,9 @@ def install(
 ) -> None:
     """Let the kernels of this process run in the simulator, with or without Numba.
 
-    Call it before the files of the kernels are imported, such as at the top of
-    `conftest.py`. Then `from numba import cuda` and launches work as on a GPU: with
-    Numba's own types and compiler options if Numba is installed, otherwise with a
+    Call it before the files that define the kernels are imported, for example at the
+    top of `conftest.py`. Then `from numba import cuda` and launches work as on a GPU:
+    with Numba's own types and compiler options if Numba is installed, otherwise with a
     stand-in that has what kernels and their host code use.
 
     package: the package that those files import, `numba` or `numba_cuda_mlir`. The
@@ -87,7 +87,7 @@ def _replace() -> None:
 
 
 class _Arrival(MetaPathFinder):
-    """A finder that waits for other code to import `numba.cuda`, which is slow."""
+    """A finder that waits for other code to do the slow import of `numba.cuda`."""
 
     def __init__(self) -> None:
         self._looking = False

@@ -121,10 +121,11 @@ def record(
     `look` is called with the trace so far, from time to time in a long launch. With
     `backwards`, the last block runs first. `failed` is called with the trace so far and
     the fault that ends it, before the fault is raised. With `every`, all blocks are
-    recorded; otherwise, a sample if there are many. `fill` puts initial values into new
-    shared and local memory. Reads at the places `stale` return the oldest value that
-    they may. With `rows`, every access is recorded in this run; otherwise, usually in
-    another run, once something asks for the accesses: see `Recorded`.
+    recorded; otherwise, only a sample if there are many. `fill` puts initial values
+    into new shared and local memory. Reads at the places in `stale` return the oldest
+    value that they are allowed to see. With `rows`, every access is recorded in this
+    run. Otherwise, the launch is usually run again to record the accesses once
+    something asks for them: see `Recorded`.
     """
     recording, cluster = Recording(fresh, look, every, fill), meaning.CLUSTER.get()
     how = partial(_run, kernel, config, readonly=readonly, watched=watched)

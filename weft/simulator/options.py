@@ -159,7 +159,7 @@ def type_of(arg: Any, typing: Typing) -> Any:
 
 
 def written(kind: Any) -> str:
-    """Format a type as in a signature: `float32[:, ::1]`."""
+    """Format a type as in a signature, such as `float32[:, ::1]`."""
     layout = getattr(kind, "layout", None)
     if layout is None or not hasattr(kind, "ndim"):
         return str(kind)

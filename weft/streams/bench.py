@@ -19,7 +19,7 @@ class Bar:
 
 
 class Arrays:
-    """Makes arrays and streams with a `cuda`: Numba's own, or the model's."""
+    """Makes arrays and streams with `cuda`, either Numba's own or the model's."""
 
     def __init__(self, cuda: Any) -> None:
         self._cuda = cuda

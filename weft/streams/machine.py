@@ -32,7 +32,7 @@ PINNING = 16  # the time to pin memory, in multiples of the time to copy it
 
 @dataclass(eq=False)
 class Buffer:
-    """Memory accessible to copies and kernels: the device's, or pinned memory."""
+    """Memory accessible to copies and kernels: device memory or pinned host memory."""
 
     name: str
     memory: Memory
@@ -128,7 +128,7 @@ class Conflict:
 
 @dataclass(frozen=True)
 class Wait:
-    """A wait of the host: for what, on which line, and after how many operations."""
+    """A wait by the host: for what, on which line, and after how many operations."""
 
     what: str
     place: Place

@@ -99,7 +99,7 @@ ROOM = HostCode()
 
 
 class Run:
-    """One call of the learner's function on the model.
+    """One call to the learner's function on the model.
 
     Its constructor raises `Failed` if the call does not complete or its result cannot
     be compared.
@@ -319,7 +319,7 @@ def limits(run: Run) -> Facts:
 
 
 def right(run: Run) -> None:
-    """Compare the results of a run with the spec's. Raises `Failed` if they differ."""
+    """Compare a run's result with the spec's. Raises `Failed` if they differ."""
     got, (wanted, *_) = run.got, run.case.expected
     result = run.exercise.result or "result"
     where = returns(run.function)

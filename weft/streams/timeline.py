@@ -150,7 +150,8 @@ def timeline(
 def apart(bars: Iterable[Bar]) -> list[Bar]:
     """Return the bars, ordered by their ends, without overlaps on an engine.
 
-    A bar is shortened to begin no earlier than the previous one on its engine ends.
+    A bar is shortened if it would begin before the end of the previous one on its
+    engine.
     """
     found: list[Bar] = []
     free = dict.fromkeys(ENGINES, -np.inf)

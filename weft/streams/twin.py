@@ -88,7 +88,7 @@ class HostArray(np.ndarray[Any, Any]):
     def _called(
         self, function: Any, args: Any, kwargs: Any, written: tuple[Any, ...] = ("out",)
     ) -> Any:
-        """Record what a function of NumPy reads and writes, and call it.
+        """Record what a NumPy function reads and writes, and call it.
 
         written: the positions or names of the arguments that it writes to.
         """
@@ -514,7 +514,7 @@ class Cuda:
 
 
 class Time:
-    """The module `time`, with the machine's clock."""
+    """A stand-in for the module `time` that uses the machine's clock."""
 
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
@@ -596,12 +596,12 @@ class Bench(Arrays):
         return host_array(self._machine, data.copy())
 
     def pinned(self, data: np.ndarray[Any, Any]) -> HostArray:
-        """Copy an array to memory that counts as pinned from the start."""
+        """Copy an array to memory that the model treats as pinned."""
         buffer = self._machine.buffer("a pinned array", "pinned", data.copy())
         return host_array(self._machine, buffer.data)
 
     def work(self, ms: float) -> Callable[[], None]:
-        """Return a function that queues a kernel of `ms` milliseconds."""
+        """Return a function that queues a kernel that takes `ms` milliseconds."""
         machine = self._machine
 
         def work() -> None:

@@ -124,7 +124,11 @@ def _copies_first(machine: Machine, work: list[Operation]) -> Reason | None:
 
 
 def _all_before(machine: Machine, work: list[Operation]) -> Reason | None:
-    """Return a reason if all of one kind of work ends before the next kind begins."""
+    """Return a reason if all work of one kind ends before any of the next begins.
+
+    The kinds are, in order, copies to the device, kernels and copies back. Returns None
+    otherwise.
+    """
     for before, after in (("copy in", "kernel"), ("kernel", "copy out")):
         early = [o for o in work if o.kind == before]
         later = (o for o in work if o.kind == after)
@@ -198,7 +202,10 @@ def unread(machine: Machine) -> list[Buffer]:
 def traffic(
     name: str, machine: Machine, moved: int, needed: int, wide: str = ""
 ) -> Verdict:
-    """Return the verdict on needless copies. wide: the results' type, if too wide."""
+    """Return the verdict on needless copies.
+
+    wide: the results' type if it is too wide, else "".
+    """
     copies = [o for o in machine.operations if o.kind in ("copy in", "copy out")]
     places = notes(*((o, o.what.removeprefix("the ")) for o in copies))
     said = verdict(name, "traffic", places, moved=moved, needed=needed)
@@ -212,7 +219,8 @@ def traffic(
 def clock(name: str, got: float, ms: float, before: float, machine: Machine) -> Verdict:
     """Return the verdict on a time that was measured wrongly.
 
-    got, ms: the measured time, and the kernel's. before: ms of work queued before it.
+    got, ms: the measured time, and the kernel's actual time. before: the time of the
+    work queued before the kernel. All are in ms.
     """
     row = ""
     if before and abs(got - ms - before) < 0.1 * ms:

@@ -132,7 +132,7 @@ def packed(kernel: Any, given: Sequence[Any]) -> Any:
 
 
 def compile_stage(exercise: TileExercise) -> list[str]:
-    """Compile the kernel at full size if `full_tiles` is given, else for the last size.
+    """Compile the kernel at full size if `full_tiles` is given, else at the last size.
 
     Returns facts; raises `Failed` if the check fails.
     """

@@ -1,9 +1,9 @@
 """cuTile's compiler, as checks use it.
 
-`cuda.tile` translates a kernel to its own typed instructions in Python, without a GPU
-and without CUDA's compiler. A check uses these instructions, and the compiler's errors.
-If CUDA's tile compiler, `tileiras`, is installed, it turns them into machine code. That
-needs no GPU either.
+`cuda.tile` translates a kernel into typed instructions of its own. It does so in Python
+and needs neither a GPU nor CUDA's compiler. A check uses these instructions, and the
+errors that `cuda.tile` reports. If CUDA's tile compiler, `tileiras`, is installed, it
+turns the instructions into machine code. That needs no GPU either.
 """
 
 import inspect
@@ -189,7 +189,10 @@ def _even(number: int) -> int:
 
 
 def _constraint(value: Any, **known: Any) -> Any:
-    """Return the constraint on an argument: its type, and what else is `known`."""
+    """Return the constraint on an argument.
+
+    It has the argument's type and, for an array, the properties in `known`.
+    """
     import cuda.tile as ct
     from cuda.tile import compilation
 
@@ -208,7 +211,7 @@ def _constraint(value: Any, **known: Any) -> Any:
 
 
 def located(loc: Any) -> tuple[Place, ...]:
-    """Return the place of `loc`, then those of the calls that led there."""
+    """Return the place of `loc`, then those of the calls that led to it."""
     return tuple(_places(loc))
 
 
@@ -239,7 +242,7 @@ def dtype_of(kind: Any) -> np.dtype[Any]:
 
 
 def pointee(kind: Any) -> np.dtype[Any]:
-    """Return NumPy's type for what the pointers of a tile refer to."""
+    """Return the NumPy type of what the pointers in a tile point to."""
     from cuda.tile._datatype import PointerInfo
 
     return dtype_of(PointerInfo(kind.dtype).pointee_dtype)

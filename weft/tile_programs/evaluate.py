@@ -52,10 +52,10 @@ class Access:
     """One load, store or atomic of one program.
 
     addresses: the address of each element of the tile. inside: which elements are
-    within the array, and allowed by a mask. padding: the value of the other elements,
-    or None if unspecified. array: the first address of the accessed array, or 0 if
-    unknown. whole: the view and the tile's index, or None for an access through
-    pointers.
+    accessed: for a view, those within the array; for pointers, those that the mask
+    allows. padding: the value of the other elements, or None if unspecified. array: the
+    first address of the accessed array, or 0 if unknown. whole: the view and the tile's
+    index, or None for an access through pointers.
     """
 
     addresses: Array
@@ -191,7 +191,7 @@ class Evaluator:
         return found
 
     def loop(self, op: Any) -> Any:
-        """Run the body of a loop, counted or not; return its final values."""
+        """Run a loop, counted or not, and return its final values."""
         state = tuple(self.all(op.initial_values))
         turns: Iterator[Any] = iter(lambda: None, 0)  # for ever
         if op.is_for_loop:

@@ -61,5 +61,5 @@ class TileExercise(ProgramExercise):
         return run(launch, backwards, zeros)
 
     def refusal(self, launch: Launch) -> Verdict | None:
-        """Return None: a kernel that the compiler refuses has not been run."""
+        """Return None: the compiler has already accepted any kernel that was run."""
         return None

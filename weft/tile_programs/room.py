@@ -43,7 +43,10 @@ class TilePrograms:
 
 
 def lacks_decorator(thing: Any) -> bool:
-    """Return whether a function is an undecorated kernel: it has a `ct.Constant`."""
+    """Return whether a function appears to be a kernel without its decorator.
+
+    Only a kernel has a parameter that is annotated as `ct.Constant`.
+    """
     return isinstance(thing, FunctionType) and bool(cutile.constants(thing))
 
 

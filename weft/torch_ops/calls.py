@@ -23,8 +23,8 @@ from weft.torch_stream import another, handle_of
 class Calls:
     """The calls of one check, all of them under the sanitizer.
 
-    device: where the check's tensors are: on the GPU if there is one, as in the
-    learner's own calls. Kernels are simulated on copies.
+    device: the device of the check's tensors, which is the GPU if there is one, as in
+    the learner's own calls. Kernels are simulated on copies.
     """
 
     def __init__(self, exercise: TorchExercise) -> None:

@@ -16,8 +16,8 @@ class TorchExercise(Exercise):
     """An exercise on an operator, autograd function, module or function of tensors.
 
     inputs: `(rng, *size)` → NumPy arrays, which become tensors, and plain values.
-    spec: a function of the inputs. It gets NumPy arrays in double precision; one that
-        names `torch`, or is one of its functions, gets tensors.
+    spec: a function of the inputs. It gets NumPy arrays in double precision, or tensors
+        if it names `torch` or is one of PyTorch's own functions.
     call: `(thing, *inputs)` → results, if that is not `thing(*inputs)`: for a class of
         modules, or a step that needs more than its inputs.
     tensors: true for a plain function that is to be checked with tensors.
@@ -30,9 +30,9 @@ class TorchExercise(Exercise):
     launches: whether a kernel must be launched.
     stream: whether every launch must be on PyTorch's current stream.
     frozen: whether a backward pass must omit gradients that no input requires.
-    full: the size for tensors on a GPU, if there is one.
+    full: the size of the run on the GPU; None for no such run.
     without: modules whose functions must not be called, such as "torch.nn.functional"
-        (and with it "torch._C._nn", which has those written in C++).
+        (which also excludes "torch._C._nn", where its C++ functions are).
     lines: how many lines of Python one call may run; see `weft.checking.step_limit`.
     host: positions of the inputs that are in host memory while costs are counted,
         pinned if there is a GPU; the others are on the device.
@@ -82,7 +82,7 @@ class TorchExercise(Exercise):
         return self.written.call(*inputs)
 
     def changed(self, inputs: list[Any]) -> list[Any]:
-        """Return the inputs that a call may change, which count as results."""
+        """Return the inputs that a call is meant to change, which count as results."""
         named = zip(self.names(len(inputs)), inputs, strict=True)
         return [value for name, value in named if name in self.changes]
 

@@ -258,7 +258,7 @@ def elsewhere(exercise: TorchExercise, case: Any) -> None:
 
 
 def described_on(device: str, exercise: TorchExercise, given: list[Any]) -> list[Any]:
-    """Return the fake's results for inputs like `given`, with tensors on `device`."""
+    """Return what the fake gives for inputs like `given`, with tensors on `device`."""
     with FakeTensorMode(shape_env=ShapeEnv()) as mode:
         fakes = [
             torch.empty(v.shape, dtype=v.dtype, device=device) if is_tensor(v) else v

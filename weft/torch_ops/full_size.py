@@ -1,4 +1,4 @@
-"""Checks on a GPU: with tensors of full size, and on another stream."""
+"""Checks on a GPU: with full-size tensors, and on another stream."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The gradient: a backward pass is right if it gives the gradient of the spec.
+"""Check the gradient: a backward pass is right if it gives the gradient of the spec.
 
 `torch.autograd.gradcheck` comes last, if the kernels can compute in float64.
 """
@@ -169,7 +169,7 @@ class Pass:
             raise self.failed("The gradient of `result.sum()` is wrong.", why, headline)
 
     def strided(self) -> None:
-        """Check the gradient on strided inputs, once it is right on dense ones."""
+        """Check the gradient, which is right on dense inputs, on strided ones too."""
         if not self.exercise.strided:
             return
         again = Pass.begin(self.exercise, self.calls, self.case, STRIDED)
@@ -323,7 +323,7 @@ class Pass:
                 )
 
     def wrong(self, got: list[Any], aims: list[Any]) -> tuple[str, Difference] | None:
-        """Return the name of the first wrong gradient, and the difference, or None."""
+        """Return the name and the difference of the first wrong gradient, or None."""
         names = self.exercise.names(len(self.inputs))
         for name, found, aim in zip(names, got, aims, strict=True):
             if found is None or aim is None:
@@ -418,7 +418,7 @@ def no_backward(exercise: TorchExercise) -> Failed:
 
 
 def no_graph(exercise: TorchExercise, when: str) -> Failed:
-    """Return the error that ends the check of results that autograd does not track."""
+    """Return the error for results that autograd does not track."""
     main = exercise.written.main
     message = f"The result of {exercise.name} requires no gradient"
     if direct := line_with(main, r".*\.forward\("):

@@ -76,7 +76,7 @@ def run(exercise: TorchExercise, calls: Calls) -> Facts:
 
 @contextlib.contextmanager
 def compiling() -> Iterator[None]:
-    """Discard compiled code before and after a `with` block; silence PyTorch in it."""
+    """Silence PyTorch in a `with` block; discard compiled code before and after it."""
     torch._dynamo.reset()
     torch._dynamo.trace_rules.add("weft")  # its frames are not the learner's
     before = logging.root.manager.disable

@@ -65,7 +65,7 @@ MIXED = frozenset(  # operators that take tensors from both sides of the bus
 
 @dataclass(frozen=True)
 class Heard:
-    """An event on one of the learner's lines: what happened, and in what amount."""
+    """An event on one of the learner's lines: what happened, and an amount, if any."""
 
     place: Place
     what: str = ""
@@ -203,7 +203,7 @@ class _Ear:
         blocking: bool,
         dtype: torch.dtype | None = None,
     ) -> None:
-        """Record the copy of a tensor to the device, after conversion to `dtype`."""
+        """Record that a tensor is copied to the device, as `dtype` if one is given."""
         size = tensor.numel() * (dtype or tensor.dtype).itemsize
         self.record.copies.append(Heard(place, "", size))
         if blocking:
@@ -311,7 +311,7 @@ class _Functions(TorchFunctionMode):
         return out
 
     def homeward(self, name: str, args: Any, kwargs: Any) -> bool:
-        """Return whether a call copies a tensor to the host from the GPU's stand-in."""
+        """Return whether a call copies a tensor from the GPU's stand-in to the host."""
         if not self.ear.is_near(args[0]) or args[0].device.type != "cpu":
             return False
         if name in HOMEWARD:
@@ -338,7 +338,7 @@ def is_text(value: Any) -> bool:
 def by_mask(name: str, args: Any) -> bool:
     """Return whether an operator indexes with a mask.
 
-    If so, the size of its result depends on data.
+    If so, the size of its result depends on the values in the mask.
     """
     if name != "index":
         return False

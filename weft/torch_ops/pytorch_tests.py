@@ -1,4 +1,4 @@
-"""PyTorch's own tests, run after our stages; their failures are explained."""
+"""PyTorch's own tests, run after our stages, and explanations of their failures."""
 
 import traceback
 

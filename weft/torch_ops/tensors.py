@@ -44,10 +44,10 @@ def tensors(
 
 
 def strided(tensor: Tensor) -> Tensor:
-    """Copy a tensor to memory that is not contiguous.
+    """Copy a tensor to a layout that is not contiguous.
 
-    A matrix is stored by columns, and a vector as every second element of a longer one.
-    A scalar is returned as it is.
+    If there are several axes, the first and the last are swapped in memory. A vector
+    becomes every second element of a longer one. A scalar is returned as it is.
     """
     if tensor.ndim == 0:
         return tensor

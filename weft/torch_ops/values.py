@@ -191,7 +191,7 @@ def alone(call: Call) -> None:
 
 
 def right(call: Call) -> None:
-    """Compare each result with the spec's. Raises `Failed` if they differ."""
+    """Compare each result with the spec's. Raises `Failed` if one differs."""
     names = result_names(len(call.results))
     for name, got, wanted in zip(names, call.results, call.case.expected, strict=True):
         compare(call, name, got, wanted)
@@ -241,7 +241,10 @@ def is_whole(got: Tensor, aim: torch.dtype) -> bool:
 
 
 def is_blank(value: Any) -> bool:
-    """Return whether a value is the NaN of `poisoned`; x86's own NaNs have a sign."""
+    """Return whether a value is the NaN of `poisoned`.
+
+    Its sign bit is clear, unlike that of the NaNs that x86 itself produces.
+    """
     return bool(np.isnan(value) and not np.signbit(value))
 
 

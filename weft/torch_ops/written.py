@@ -1,4 +1,4 @@
-"""Analysis of what a learner wrote for PyTorch: one record, whatever its kind."""
+"""Analyse what a learner wrote for PyTorch, and describe it in a `Written` record."""
 
 import hashlib
 import inspect
@@ -21,9 +21,9 @@ class Written:
     """An operator, an autograd function, or another callable.
 
     thing: the `CustomOpDef`, the class, or the object given. parameters: the names of
-    the call's parameters. mutates: those that an operator's schema declares as changed.
-    forward, fake, setup, backward: None if missing. others: further functions, such as
-    the methods of a module.
+    the call's parameters. mutates: the parameters that an operator's schema declares as
+    mutated. forward, fake, setup, backward: None if missing. others: further functions,
+    such as the methods of a module.
     """
 
     name: str
@@ -142,7 +142,7 @@ def _operator(thing: Any) -> Written:
 
 
 def _unwrapped(kernel: Any) -> Any:
-    """Return the learner's function in `kernel`, which PyTorch has wrapped."""
+    """Return the learner's function that PyTorch's wrapper `kernel` calls, or None."""
     return inspect.getclosurevars(inspect.unwrap(kernel)).nonlocals.get("fn")
 
 

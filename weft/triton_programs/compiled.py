@@ -53,7 +53,7 @@ def compile_stage(exercise: ProgramExercise) -> list[str]:
 
 
 def refusal(launch: Launch) -> Verdict | None:
-    """Return the verdict on a launch if Triton's compiler refuses it, or None."""
+    """Return the verdict on a program that Triton's compiler refuses, or None."""
     kernel = compilable(launch.exercise.kernel)
     try:
         if kernel is not None:
@@ -102,7 +102,7 @@ def innermost(error: BaseException) -> BaseException:
 
 
 def refused(launch: Launch, error: Any) -> Verdict:
-    """Return the verdict on an error of the compiler, with the line it is about."""
+    """Return the verdict on a compiler error, with the line that it is about."""
     function = launch.exercise.program.function
     places = place_of(function, error)
     text = "" if places else error  # the text repeats the function up to the line
@@ -166,7 +166,7 @@ class MachineCode:
     """A compiled program.
 
     ptx: its assembly. layouts: TTGIR, an earlier form, in which each block has its
-    layout in registers or shared memory. shared: the bytes of shared memory that a
+    layout in registers or shared memory. shared: how many bytes of shared memory the
     program needs.
     """
 

@@ -46,7 +46,7 @@ class Guarded:
 
 
 def full_size(exercise: ProgramExercise) -> list[str]:
-    """Launch on the GPU and compare the results.
+    """Run the program at full size on the GPU, and compare the results.
 
     Returns facts; raises `Failed` if the check fails.
     """

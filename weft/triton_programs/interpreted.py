@@ -99,7 +99,7 @@ class Session:
         return self._placed(tuple(frames[::-1]))
 
     def asserted(self, error: BaseException) -> str:
-        """Return the line of Triton whose assertion failed, or "" for any other error.
+        """Return the line in Triton whose assertion failed, or "" for any other error.
 
         The other errors include failed assertions in the learner's code.
         """

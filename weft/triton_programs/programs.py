@@ -26,7 +26,7 @@ def constants(function: FunctionType) -> frozenset[str]:
 
 
 def lacks_decorator(thing: Any) -> bool:
-    """Return whether a function is an undecorated program: it has a `tl.constexpr`."""
+    """Return whether `thing` is a plain function with `tl.constexpr` parameters."""
     return isinstance(thing, FunctionType) and bool(constants(thing))
 
 

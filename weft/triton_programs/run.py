@@ -20,7 +20,7 @@ from weft.wording import sentence
 
 
 def run(launch: Launch, backwards: bool = False, zeros: Collection[Place] = ()) -> Done:
-    """Interpret every program of a launch. Raises `Failed` if anything stops one.
+    """Interpret every program of a launch. Raises `Failed` if a program is stopped.
 
     backwards: whether the last program runs first. zeros: the loads whose masked-out
     elements are zeros, instead of arbitrary values.

@@ -107,7 +107,10 @@ class ndarray:
 
     @property
     def data(self) -> Any:
-        """The memory as a memoryview of numbers. Raises ValueError if impossible."""
+        """The elements as a memoryview.
+
+        Raises ValueError if their layout does not allow one.
+        """
         code, size = self.dtype.code, self.dtype.itemsize
         whole = memoryview(self._memory.data)
         if is_contiguous(self):
@@ -135,7 +138,7 @@ class ndarray:
         return self
 
     def _view(self, **changed: Any) -> Any:
-        """Return a view of the same memory, with `changed` attributes."""
+        """Return a view of the same memory with the attributes in `changed`."""
         made = seen(
             self._memory,
             changed.get("offset", self._offset),
@@ -514,7 +517,10 @@ def _as_tuple(value: Any) -> tuple[Any, ...]:
 
 
 def steps(shape: Sequence[int], size: int, order: str = "C") -> tuple[int, ...]:
-    """Return the strides of a contiguous array in bytes, along each axis."""
+    """Return a contiguous array's stride along each axis, in bytes.
+
+    size: the size of an element in bytes.
+    """
     if order == "F":
         return steps(shape[::-1], size)[::-1]
     found = []
@@ -680,7 +686,10 @@ def basic(a: ndarray, parts: list[Any]) -> Any:
 
 
 def fast(a: ndarray, parts: list[Any]) -> Any:
-    """Return the elements of a vector at an array of indices; None in other cases."""
+    """Return the elements of a vector at an array of indices.
+
+    Returns None if `a` is not a vector or `parts` is not a single array.
+    """
     first, *rest = parts
     if not isinstance(first, ndarray) or any(part != slice(None) for part in rest):
         return None

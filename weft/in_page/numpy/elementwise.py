@@ -31,10 +31,10 @@ SINGLE = (*NUMBERS, generic)
 
 
 class ufunc:
-    """A function of one or two numbers, which also applies to arrays.
+    """A function of one or two numbers that can also be applied to arrays.
 
-    function: works on Python numbers. gives: returns the result's type, given the
-    arguments' common type.
+    function: computes the result from Python numbers. gives: returns the result's type,
+    given the arguments' common type.
     """
 
     __module__ = "numpy"
@@ -143,7 +143,7 @@ class ufunc:
         keepdims: bool = False,
         **_: Any,
     ) -> Any:
-        """Fold the elements along one axis or several, or all if `axis` is None."""
+        """Fold the elements along one or more axes, or along all if `axis` is None."""
         a = asarray(given)
         gives = _dtype(dtype) if dtype else self._gives(a.dtype)
         if self.__name__ in ("add", "multiply") and not dtype and a.dtype.kind in "biu":
@@ -178,7 +178,7 @@ class ufunc:
         return found
 
     def accumulate(self, given: Any, axis: int = 0, dtype: Any = None) -> Any:
-        """Apply the function along an axis, and return each partial result."""
+        """Apply the function cumulatively along an axis; return all partial results."""
         a = asarray(given)
         gives = _dtype(dtype) if dtype else self._gives(a.dtype)
         if self.__name__ in ("add", "multiply") and not dtype and a.dtype.kind in "biu":
@@ -228,7 +228,10 @@ def _axes(axis: Any, ndim: int) -> list[int]:
 
 
 def lines_of(a: ndarray, axis: Any) -> tuple[list[list[Any]], tuple[int, ...]]:
-    """Return the numbers along one axis or several, and the shape of the other axes."""
+    """Return lists of the numbers along `axis`, and the shape of the other axes.
+
+    `axis` is one axis or several. If it is None, a single list holds all numbers.
+    """
     if axis is None:
         return [a._values()], ()
     axes = _axes(axis, a.ndim)

@@ -58,6 +58,6 @@ def modules() -> dict[str, ModuleType]:
 
 
 def provide() -> None:
-    """Make `import numpy` find the page's NumPy, unless one is imported already."""
+    """Make `import numpy` find the page's NumPy unless `numpy` is already imported."""
     if "numpy" not in sys.modules:
         sys.modules.update(modules())

@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 class dtype:
     """The type of an array's elements: numbers of `itemsize` bytes.
 
-    code: the format for `struct` and memoryviews. For complex numbers, it is that of
-    the real and the imaginary part.
+    code: the format for `struct` and memoryviews; for complex numbers, the format of
+    the real part and of the imaginary part.
     """
 
     __module__ = "numpy"
@@ -133,7 +133,7 @@ class generic:
         return converted(_dtype(kind), self.item())
 
     def view(self, kind: Any) -> Any:
-        """Reinterpret the bytes of the number as another type of the same size."""
+        """Reinterpret the number's bytes as a number of another type of that size."""
         other = _dtype(kind)
         return other.type(other.unpacked(memoryview(self.tobytes()))[0])
 
@@ -360,7 +360,7 @@ class complex128(complexfloating, complex):
 
 
 def shortest(self: Any) -> str:
-    """Format with the fewest digits that read back as the same number."""
+    """Format a number with the fewest digits that read back as the same number."""
     value = self.item()
     for digits in range(1, 18):
         text = f"{value:.{digits}g}"

@@ -1,8 +1,9 @@
-"""Functions of numbers by name, and versions that find argument types at run time.
+"""Functions of numbers, looked up by name.
 
 `operation("math", "sqrt", [FLOAT32])` says how a translated kernel computes a square
-root. `function("math", "sqrt")` finds the types of its arguments at each call, so they
-must be NumPy numbers, or Python's int, float, complex or bool.
+root. `function("math", "sqrt")` returns a function that finds the types of its
+arguments at each call. These must be NumPy numbers, or Python's int, float, complex
+or bool.
 """
 
 import builtins
@@ -207,7 +208,7 @@ BUILTINS: dict[str, Function] = {
 
 
 class Functions:
-    """A module of functions of numbers as a kernel sees it: "math", "cuda.fp16", …"""
+    """A module of numeric functions as a kernel sees it: "math", "cuda.fp16", …"""
 
     def __init__(self, owner: str) -> None:
         self._owner, _, self._part = owner.partition(".")

@@ -86,7 +86,7 @@ def _to_integer(given: Number, to: Number) -> Conversion | None:
 
 
 def _cut_off(given: Number, to: Number) -> Conversion:
-    """Return a function that drops a float's fraction and saturates to `to`'s range."""
+    """Return a function that truncates a float, and saturates it to `to`'s range."""
     low, high = to.lowest, to.highest
     lowest, beyond = float(low), float(high + 1)
     nan = 0 if to.bits < 64 and given.name == "f32" else low or high // 2 + 1

@@ -1,4 +1,4 @@
-"""Functions of numbers in `cuda`, `cuda.fp16` and `libdevice`, on Python numbers.
+"""Numeric functions of `cuda`, `cuda.fp16` and `libdevice`, on Python numbers.
 
 Each of `of_cuda("popc", INT32)`, `of_half("hadd", FLOAT16, FLOAT16)` and
 `of_libdevice("sqrtf", FLOAT32)` returns the `Operation` that computes the function.
@@ -83,7 +83,10 @@ def _clz(number: Number) -> Callable[[int], int]:
 
 
 def _ffs(number: Number) -> Callable[[int], int]:
-    """Return a function that finds the lowest set bit, counting from 1, or 0 for 0."""
+    """Return a function that gives the position of the lowest set bit, from 1 up.
+
+    For a number without a set bit it gives 0.
+    """
     return lambda x: (x & -x).bit_length()
 
 
@@ -234,7 +237,7 @@ _STEMS = {*_OF_DEVICE, *ONE, *TWO, *PARTS, "ldexp", "fma"}
 
 @cache
 def of_libdevice(name: str, *given: Number) -> Operation | None:
-    """Return the `Operation` for a function of libdevice, or None if it is unknown.
+    """Return the `Operation` for a libdevice function, or None if none takes `given`.
 
     `fast_expf` and `expf` are the same here: there is no reduced precision.
     """

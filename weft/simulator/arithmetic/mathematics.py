@@ -189,7 +189,7 @@ def of_math(name: str, *given: Number) -> Operation | None:
 def computed(
     name: str, results: tuple[Number, ...], converts: tuple[Conversion | None, ...]
 ) -> Operation:
-    """Return the `Operation` for a function of `math` with the given result types.
+    """Return the `Operation` for a `math` function with the given result types.
 
     converts: the conversions that are applied to the operands first.
     """

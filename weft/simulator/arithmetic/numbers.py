@@ -1,4 +1,4 @@
-"""Numba's types of numbers, and the result types of operations on them.
+"""Numba's number types, and the result types of operations on numbers.
 
 The rules are Numba's own: `number_types.json` is written by
 `verification.number_types`, which asks the typing context of `numba.cuda`.
@@ -27,7 +27,7 @@ class Number:
 
     @property
     def whole(self) -> bool:
-        """Whether this is an integer type or Boolean."""
+        """Whether this is an integer or Boolean type."""
         return self.kind in "biu"
 
     @property
@@ -51,7 +51,7 @@ class Number:
 
     @property
     def dtype(self) -> Any:
-        """The NumPy type."""
+        """The NumPy type of the same name."""
         return _dtype(self.name)
 
 

@@ -58,8 +58,8 @@ class Operation:
     function that is applied to each operand first; None for most. symbol: Python's
     operator, equivalent to `function`, or "" if `function` has to be called. rounds:
     the type to which the result is converted at the end, by its `finish`; None if no
-    conversion is needed. For an integer this changes nothing if the result is known to
-    be in the range of that type.
+    conversion is needed. Converting an integer has no effect if it is in the range of
+    that type.
     """
 
     results: tuple[Number, ...]
@@ -321,7 +321,9 @@ def _complex(name: str, a: Number, b: Number, number: Number) -> Operation | Non
 def binary(
     name: str, a: Number, b: Number, by: float | None = None
 ) -> Operation | None:
-    """Return the `Operation` for `a name b`, or None if Numba refuses it.
+    """Return the `Operation` for operator `name` on types `a` and `b`.
+
+    Returns None if Numba refuses it.
 
     by: the value of `b`, if it is known.
     """
@@ -348,7 +350,7 @@ def _compared(given: Number, to: Number) -> Conversion | None:
 
 
 def _is_rounded(given: Number, to: Number) -> bool:
-    """Return whether a conversion can change a number's value, not only its class."""
+    """Return whether converting an operand of a comparison can round its value."""
     if given.whole:
         return given.bits > 32 and not to.whole
     return given.bits > to.bits
@@ -440,7 +442,10 @@ def _native(name: str, result: Number, by: float | None) -> bool:
 
 
 def _fits(name: str, a: Number, b: Number, result: Number, by: float | None) -> bool:
-    """Return whether a result is always in the range of its type."""
+    """Return whether an operator's result is sure to be in the range of its type.
+
+    by: the value of `b`, if it is constant.
+    """
     if name in ("and_", "or_", "xor", "floordiv", "mod", "rshift"):
         return True
     pairs = [(x, y) for x in (a.lowest, a.highest) for y in (b.lowest, b.highest)]

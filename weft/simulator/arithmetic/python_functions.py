@@ -154,7 +154,7 @@ def _quotient_and_rest(a: Number, b: Number, through: Number) -> Operation | Non
 def _extreme(name: str, given: tuple[Number, ...]) -> Operation | None:
     """Return the `Operation` for `min` or `max`, in the common type of the numbers.
 
-    Returns None for complex numbers, or no numbers at all.
+    Returns None if a number is complex, or if there are no numbers.
     """
     if not given or any(number.kind == "c" for number in given):
         return None

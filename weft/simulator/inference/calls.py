@@ -1,4 +1,4 @@
-"""Infer the results of a kernel's calls to functions of `cuda`, `math` and Python."""
+"""Infer the kinds returned by calls to functions of `cuda`, `math` and Python."""
 
 import ast
 import builtins
@@ -75,9 +75,10 @@ ERRORS = frozenset(
 
 
 def of_cuda(name: str, given: list[Kind], sizes: list[int | None]) -> Kind:
-    """Infer the result of `cuda.name(...)`, for a name such as "atomic.add".
+    """Infer the kind of the result of a call to `cuda.name`.
 
-    sizes: the value of each argument, or None if it is not a known integer.
+    name: a name such as "grid" or "atomic.add". sizes: the value of each argument, or
+    None if it is not a known integer.
     """
     if name in _FIXED:
         return _FIXED[name]
@@ -97,7 +98,7 @@ def of_cuda(name: str, given: list[Kind], sizes: list[int | None]) -> Kind:
 
 
 def of_numbers(owner: str, name: str, given: list[Kind]) -> Kind:
-    """Infer the result of a function of numbers."""
+    """Infer the kind of the result of a function of numbers."""
     numbers = [kind.number for kind in given if isinstance(kind, Num)]
     if len(numbers) < len(given):
         return None if None in given else NEVER if NEVER in given else REFUSED
@@ -131,7 +132,7 @@ def declared(space: str, given: list[Kind], named: dict[str | None, Kind]) -> Ki
 
 
 def of_method(method: Method, given: list[Kind]) -> Kind:
-    """Infer the result of a method of an array, a number or the grid."""
+    """Infer the kind that a method of an array, a number or the grid returns."""
     owner, name = method.owner, method.name
     if owner == GRID:
         return Num(INT32, 1) if name == "sync" else REFUSED
@@ -156,7 +157,7 @@ def of_method(method: Method, given: list[Kind]) -> Kind:
 
 
 def of_python(owner: str, name: str, given: list[Kind]) -> Kind:
-    """Infer the result of a Python built-in or a function of `math`."""
+    """Infer the kind that a Python built-in or a function of `math` returns."""
     if None in given:
         return None
     if owner == "builtins" and name in _SIMPLE:
@@ -185,7 +186,7 @@ def of_python(owner: str, name: str, given: list[Kind]) -> Kind:
 
 
 def total(given: list[Kind]) -> Kind:
-    """Infer the result of `sum`, which adds as a kernel's `+` does."""
+    """Infer the kind of the result of `sum`, which adds as a kernel's `+` does."""
     parts = given[0].parts if isinstance(given[0], Tup) else ()
     found: Kind = given[1] if len(given) > 1 else num(INT64)
     if not isinstance(given[0], Tup):
@@ -228,7 +229,7 @@ _SIMPLE: dict[str, Callable[[list[Kind]], Kind]] = {
 
 
 def of_intrinsic(kind: Outside, given: list[Kind]) -> Kind:
-    """Infer the result of an intrinsic of `weft.intrinsics`."""
+    """Infer the kind that an intrinsic of `weft.intrinsics` returns."""
     operation = registry.of(kind.value)
     array = given[0] if given else REFUSED
     if operation is None:

@@ -65,7 +65,7 @@ OPERATORS: dict[type, str] = {
 
 
 def two(name: str, a: Kind, b: Kind, by: int | None = None) -> Kind:
-    """Infer the result of the operator `name` on `a` and `b`.
+    """Infer the kind of the result of the operator `name` on kinds `a` and `b`.
 
     by: the value of `b`, if it is a constant.
     """
@@ -82,7 +82,7 @@ def two(name: str, a: Kind, b: Kind, by: int | None = None) -> Kind:
 
 
 def _odd(name: str, *kinds: Kind) -> Kind:
-    """Infer the result of an operator if an operand is not a number.
+    """Infer the kind of an operator's result if an operand is not a number.
 
     An operation that Numba refuses is left to Python at run time, when the values are
     known.
@@ -130,7 +130,7 @@ def _natural(name: str, a: Num, b: Num) -> bool:
 
 
 def one(name: str, kind: Kind) -> Kind:
-    """Infer the result of a unary operator."""
+    """Infer the kind of the result of the unary operator `name` on a `kind`."""
     if not isinstance(kind, Num):
         return _odd(name, kind)
     rule = rule_of_one(name, kind.number)
@@ -155,9 +155,10 @@ class Expressions:
     """Infers the kinds of expressions, given the kinds of the names in them."""
 
     def __init__(self, names: "Names", device: calls.Device, inner: Inside) -> None:
-        """Initialise. device: infers the results of calls to device functions.
+        """Initialise the inference of kinds.
 
-        inner: does the same for functions that are defined in the current one.
+        device: infers the kind of the result of a call to a device function. inner:
+        does the same for a function that is defined inside the current one.
         """
         self.names = names
         self._device, self._inner = device, inner
@@ -322,7 +323,7 @@ class Expressions:
         return calls.element(kind)
 
     def _call(self, node: ast.Call) -> Kind:
-        """Infer the result of a call."""
+        """Infer the kind of a call's result."""
         function = node.callee = self.kind(node.func)  # type: ignore[attr-defined]
         kinds = [(argument, self.kind(argument)) for argument in node.args]
         given = calls.unpacked(kinds)
@@ -353,7 +354,7 @@ class Expressions:
         given: tuple[Kind, ...],
         named: dict[str | None, Kind],
     ) -> Kind:
-        """Infer the result of a call of a device function."""
+        """Infer the kind of the result of a call to a device function."""
         given = tuple(map(coarse, outside.in_order(function.value, given, named)))
         node.device = function.value, given  # type: ignore[attr-defined]
         return self._device(function, given)
@@ -365,7 +366,7 @@ class Expressions:
         given: list[Kind],
         named: dict[str | None, Kind],
     ) -> Kind:
-        """Infer the result of calling a function that is identified by its name."""
+        """Infer the kind of the result of calling a function identified by its name."""
         owner, name = function.path[0], ".".join(function.path[1:])
         if owner == "cuda":
             if name in ("shared.array", "local.array"):
@@ -382,7 +383,7 @@ class Expressions:
         return calls.of_python(owner, name, given)
 
     def _operator(self, node: ast.Call, name: str, given: list[Kind]) -> Kind:
-        """Infer the result of a call of a function of the module `operator`."""
+        """Infer the kind that a call to a function of the module `operator` returns."""
         name = {"inv": "invert", "abs": "abs"}.get(name, name.removeprefix("i"))
         if name == "abs":
             return calls.of_python("builtins", name, given)
@@ -437,7 +438,7 @@ def _converted(function: Conversion, given: list[Kind]) -> Kind:
 
 
 def _of_outside(function: Outside, given: list[Kind]) -> Kind:
-    """Infer the result of calling a value from outside: an intrinsic, or a class."""
+    """Infer the kind of the result of calling an intrinsic or a class from outside."""
     value = function.value
     if registry.of(value) is not None:
         return calls.of_intrinsic(function, given)
@@ -532,7 +533,7 @@ def _field_of(kind: Arr, name: str) -> Kind:
 
 
 def _indexed(kind: Arr, index: Sequence[Kind]) -> Kind:
-    """Infer the result of indexing an array: an element, or a view.
+    """Infer the kind of the result of indexing an array: an element, or a view.
 
     Too many indices, and indices that are not integers, are refused at run time.
     """

@@ -1,7 +1,7 @@
 """What is known about a value before a kernel runs: its type, as Numba infers it.
 
-Every expression that a kernel evaluates has a kind. None means "not known", `REFUSED`
-that Numba has no type for it.
+Every expression that a kernel evaluates has a kind. None means that it is not known,
+and `REFUSED` that Numba has no type for the expression.
 """
 
 from collections.abc import Iterable
@@ -74,14 +74,14 @@ class Tup:
 
 @dataclass(frozen=True, slots=True)
 class Each:
-    """An iterable that is neither an array nor a tuple: `range`, `zip`, …"""
+    """An iterable that is neither an array nor a tuple, such as `range` or `zip`."""
 
     item: "Kind"
 
 
 @dataclass(frozen=True, slots=True)
 class Vector:
-    """A vector type of `cuda`, such as `float32x4`, or, if `made`, a value of it."""
+    """A vector type of `cuda`, such as `float32x4`; if `made`, a value of that type."""
 
     number: Number
     size: int
@@ -227,7 +227,7 @@ def all_joined(kinds: Iterable[Kind]) -> Kind:
 
 
 def cast_of(here: Kind, there: Kind) -> Cast | None:
-    """Return how to convert a value from `here` to `there`, or None if unnecessary."""
+    """Return the conversion from `here` to `there`, or None if none is needed."""
     if isinstance(here, Num) and isinstance(there, Num):
         return there.number if here.number is not there.number else None
     if isinstance(here, Tup) and isinstance(there, Tup):

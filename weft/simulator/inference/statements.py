@@ -1,8 +1,9 @@
 """The types of a kernel's variables, from statement to statement.
 
-Where two paths meet, a variable with different types on them gets the type that can
-hold both, as in Numba: it is converted at the end of a path. A statement marked for
-this has `casts`, a dict whose keys say where to convert: "before", "body", "orelse", …
+Where two paths meet, a variable whose types on them differ gets a type that can hold
+both, as in Numba. It is converted at the end of each path on which it has another type.
+A statement marked for this has `casts`, a dict whose keys say where to convert:
+"before", "body", "orelse", …
 """
 
 import ast
@@ -52,7 +53,7 @@ class Loop:
 
 
 class Function:
-    """Infers the kinds in a function from those of its arguments, and marks nodes."""
+    """Infers the kinds of a function's values, and marks its nodes with them."""
 
     def __init__(
         self,
@@ -107,10 +108,11 @@ class Function:
     def _inner(
         self, function: Inner, given: tuple[Kind, ...], named: dict[str | None, Kind]
     ) -> tuple[int, Kind]:
-        """Infer a call of an inner function; return its form's index and its result.
+        """Infer the kinds in a call to an inner function.
 
-        A form is a copy of the function's node for one combination of argument types;
-        the node's `forms` holds them.
+        Returns the index of the form that is called, and the kind of the call's result.
+        A form is a copy of the function's node for one combination of argument types.
+        The node's `forms` holds all its forms.
         """
         node = function.node
         names = [a.arg for a in (*node.args.posonlyargs, *node.args.args)]
@@ -256,9 +258,9 @@ class Function:
             self._names.now = after
 
     def _match(self, node: ast.Match) -> None:
-        """Infer a `match`, whose cases are paths.
+        """Infer the kinds in a `match`, each case of which is a path.
 
-        Matching no case is another path, unless the last case matches everything.
+        On one more path, no case matches, unless the last case matches everything.
         """
         subject = self._expressions.kind(node.subject)
         before, ends = dict(self._names.now), []
@@ -319,7 +321,7 @@ class Function:
         self._loop(node, enter, targets, True)
 
     def _loop(self, node: Any, enter: Any, own: set[str] | None, ends: bool) -> None:
-        """Infer a loop repeatedly, until the types of its variables are stable."""
+        """Infer a loop's types repeatedly, until those of its variables are stable."""
         before = dict(self._names.now)
         head = dict(before)
         for turn in range(_MOST_TURNS):
@@ -426,7 +428,7 @@ def _loaded(target: ast.expr) -> ast.expr:
 
 
 def _joined(envs: list[Env]) -> Env:
-    """Join the kinds of names after several paths; some may leave a name unset."""
+    """Join the kinds of names after several paths, not all of which set every name."""
     found: Env = {}
     first, *rest = envs
     for name in {name: 0 for env in envs for name in env}:

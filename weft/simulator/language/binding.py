@@ -85,7 +85,7 @@ class Bound:
     def _rewritten(
         self, fn: types.FunctionType, given: tuple[Kind, ...], kernel: bool = False
     ) -> Rewritten | None:
-        """Return `fn` rewritten for the kinds `given`; None if that is in progress."""
+        """Return `fn`, rewritten for the kinds `given`, or None while rewriting it."""
         form = fn, given
         if form not in self._found:
             self._found[form] = None  # it may call itself
@@ -106,7 +106,7 @@ class Bound:
         return None if inner is None else self._rewritten(inner, given)
 
     def _returned(self, value: Any, given: tuple[Kind, ...]) -> Kind:
-        """Infer the result of a device function for arguments of the kinds `given`."""
+        """Infer the kind of a device function's result. given: the arguments' kinds."""
         inner = meaning.python_function(value)
         if inner is None:
             return REFUSED
@@ -119,10 +119,10 @@ class Bound:
         given: tuple[Kind, ...],
         known: dict[Form, Kind],
     ) -> Kind:
-        """Infer the result of a function that calls itself.
+        """Infer the kind of the result of a function that calls itself.
 
-        known: the results assumed so far, at first NEVER. A function is inferred again
-        until its result no longer changes.
+        known: the kinds assumed for results so far, each at first NEVER. The inference
+        is repeated until the kind of the result no longer changes.
         """
         form = fn, given
         if form in known:
@@ -193,7 +193,7 @@ class Bound:
         return bound.__code__
 
     def _noting_too(self, fn: types.FunctionType, given: tuple[Kind, ...]) -> Any:
-        """Return a device function for callers that pass the `_passed` arguments."""
+        """Bind a device function for callers that first pass the `_passed` values."""
         bound = self._bind(fn, given)
         if self._takes_notes(bound):
             return bound
@@ -201,7 +201,7 @@ class Bound:
         return lambda *args: bound(*args[more:])
 
     def _called_anyhow(self, bound: types.FunctionType) -> Any:
-        """Return a function for callers that do not pass the `_passed` arguments."""
+        """Return a form of `bound` that is called without the `_passed` arguments."""
         if not self._passed or not self._takes_notes(bound):
             return bound
         if self._noting is not Noting.NUMBERS:

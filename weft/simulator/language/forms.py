@@ -55,7 +55,7 @@ class _PutIn(ast.NodeTransformer):
         return new
 
     def visit_Call(self, node: ast.Call) -> ast.Call:
-        """Make a call select its form, if the inner function called has several."""
+        """Make a call select its form if its inner function has several forms."""
         inner, form = getattr(node, "form", (None, 0))
         self.generic_visit(node)
         if inner is not None and len(inner.forms) > 1:

@@ -6,7 +6,7 @@ consumers of an iterable get `loop(y)` too. If each iteration runs an inner loop
 `range(16)`, the outer loop counts for both: it becomes `loop(y, 17)`, and the inner one
 stays as it is, because most kernels spend their time in such loops.
 
-A loop with a barrier in it, or with a call of a function that has one, begins with
+A loop with a barrier in it, or with a call to a function that has one, begins with
 `rounds[3] += 1`, where 3 is the number of the loop: threads meet at a barrier only in
 the same iteration of the loop.
 """
@@ -54,10 +54,10 @@ known: list[Loop] = []  # loops by their numbers
 
 
 def mark(definition: ast.FunctionDef, fn: FunctionType, first: int) -> None:
-    """Set `meets`, the loop's number, on a function's loops in which threads meet.
+    """Set `meets` to the loop's number on each loop in which a function's threads meet.
 
-    definition: the function's source, with lines counted from 1. first: the line of the
-    file where it begins.
+    definition: the function's syntax tree, with lines counted from 1. first: the line
+    of the file on which the function begins.
     """
     own = {n.id for n in nodes_of(definition) if _is_stored(n)}  # type: ignore[attr-defined]
     names = {name: v for name, v in names_of(fn).items() if name not in own}
@@ -77,7 +77,7 @@ def _is_stored(node: ast.AST) -> bool:
 
 
 def names_of(fn: FunctionType) -> dict[str, Any]:
-    """Return the values of a function's names from outside: globals and closure."""
+    """Return a function's globals and closure variables, with their values."""
     cells = zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True)
     closure = {}
     for name, cell in cells:
@@ -152,7 +152,7 @@ class CountSteps(ast.NodeTransformer):
         return node
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        """Count the iterations of a built-in function over its argument."""
+        """Make a call such as `sum(y)` count its iterations over `y`."""
         self.generic_visit(node)
         match node:
             case ast.Call(func=ast.Name(id=name), args=[ast.expr() as items]) if (
@@ -169,7 +169,7 @@ def _leaves(loop: ast.For) -> bool:
 
 
 def _spared(loop: ast.For) -> int:
-    """Take the counting out of short inner loops whose lengths are written out.
+    """Remove the counting from short inner loops over ranges of literal numbers.
 
     Returns how many iterations they add to each iteration of `loop`.
     """

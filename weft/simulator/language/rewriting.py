@@ -40,8 +40,8 @@ class Rewritten:
     functions, each with the function and the kinds of its arguments. `returned` is the
     kind of its result. If it `waits`, the function is a generator. `accesses` maps
     places in the source to what is accessed there. `spots` describes each note that is
-    the number of an element, and has None for all other notes. `given` lists what a
-    kernel gets before its arguments.
+    the number of an element, and has None for all other notes. `given` lists the
+    parameters that a kernel has before its own.
     """
 
     code: CodeType
@@ -109,9 +109,9 @@ def rewritten(
 
 
 def _seen(fn: FunctionType, known: set[FunctionType]) -> tuple[Any, ...]:
-    """Return the values from outside on which the rewriting of a function depends.
+    """Return the values from outside a function on which its rewriting depends.
 
-    Includes those of the device functions that it calls, except the `known` ones.
+    Includes the values for the device functions that it calls, except the `known` ones.
     """
     known.add(fn)
     scope = loops.names_of(fn)
@@ -140,7 +140,7 @@ def _stands_for(value: Any) -> Any:
 
 
 class Same:
-    """Wraps a value and keeps it alive; equals another wrapper of the same object."""
+    """A wrapper that keeps an object alive and equals any other wrapper of it."""
 
     __slots__ = ("_value",)
 
@@ -237,7 +237,7 @@ def returned_by(
     scope: Scope,
     returns: Returned,
 ) -> Kind:
-    """Infer the result of `fn` from its source. It is REFUSED if there is no source."""
+    """Infer the kind of `fn`'s result, or return REFUSED if `fn` has no source."""
     found = looked_at(fn, given, scope, returns)
     return REFUSED if found is None else found[1]
 
@@ -250,7 +250,7 @@ def looked_at(
 ) -> tuple[ast.FunctionDef, Kind] | None:
     """Return the tree of `fn`, with kinds marked on its nodes, and its result's kind.
 
-    Returns None if there is no source. Lines are counted from the function's first.
+    Returns None if there is no source. Line 1 of the tree is the function's first line.
     """
     try:
         tree = FoldConstants().visit(ast.parse(textwrap.dedent(inspect.getsource(fn))))

@@ -90,8 +90,8 @@ def refuse(
 ) -> None:
     """Raise `Fault` for the first thing in a kernel that Numba does not compile.
 
-    definition: its source, with lines counted from 1. first: the line of the file where
-    it begins.
+    definition: the kernel's source, with lines counted from 1. first: the line of the
+    file where the kernel begins.
     """
     nodes = nodes_of(definition)
     local = {_stored(n) for n in nodes}
@@ -186,7 +186,7 @@ def _stored(node: ast.AST) -> str:
 
 
 def _constant_lists(node: ast.AST) -> list[ast.AST]:
-    """Return a node's lists that Python compiles to tuples, and its lists of targets.
+    """Return the lists in a node that Python compiles to tuples, and lists of targets.
 
     Examples are `for k in [1, n]` and `k in [1, n]`: nothing changes these lists. A set
     counts only if it consists of constants.
@@ -210,7 +210,10 @@ def _constant_lists(node: ast.AST) -> list[ast.AST]:
 
 
 class Refused:
-    """A value from outside that a kernel names but cannot use: every use raises."""
+    """A value from outside that a kernel names but cannot use.
+
+    Every use of it raises an error.
+    """
 
     def __init__(self, fault: Any, message: str, why: str) -> None:
         vars(self)["_weft"] = fault, message, why
@@ -233,8 +236,9 @@ class Refused:
 class RefusedImport(Refused):
     """`__import__`, refused except for C code.
 
-    NumPy imports modules when it raises some errors. C code uses the built-ins of its
-    caller, here a kernel, and passes all five arguments (`PyImport_Import`).
+    NumPy's C code imports modules when it raises some errors. Such code uses the
+    built-ins of its caller, here a kernel, and passes all five arguments: see
+    `PyImport_Import`.
     """
 
     def __call__(self, *args: Any) -> Any:

@@ -34,11 +34,11 @@ def refuse_unknown(
     lines: dict[int, str],
     kernel: bool,
 ) -> None:
-    """Raise `Fault` for a function's first shape that Numba does not know.
+    """Raise `Fault` if a function declares an array whose shape Numba does not know.
 
-    definition: its source, with lines counted from 1. first: the line of the file where
-    it begins. kernel: whether it is a kernel, whose arguments Numba never knows; Numba
-    may know those of a device function.
+    definition: the function, with lines counted from 1. first: the line of the file
+    where the function begins. kernel: whether the function is a kernel, whose arguments
+    Numba never knows; Numba may know those of a device function.
     """
     names = Names(definition, kernel)
     for node in nodes_of(definition):

@@ -89,13 +89,19 @@ def defined(tree: ast.AST, name: str) -> ast.FunctionDef | None:
 
 
 def from_lambda(tree: ast.AST, code: CodeType) -> ast.FunctionDef | None:
-    """Return the only lambda with the arguments of `code`, as a function, or None."""
+    """Return a tree's lambda with the arguments of `code`, as a function.
+
+    Returns None unless exactly one lambda has these arguments.
+    """
     found = _with_arguments(tree, code)
     return _as_function(found[0]) if len(found) == 1 else None
 
 
 def at_its_place(tree: ast.AST, code: CodeType) -> ast.FunctionDef | None:
-    """Return the lambda in a file's tree that became `code`, as a function, or None."""
+    """Return the lambda in a file's tree that became `code`, as a function definition.
+
+    Returns None unless there is exactly one such lambda.
+    """
     places = {
         (line, column)
         for line, last, column, end in code.co_positions()

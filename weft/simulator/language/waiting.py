@@ -127,7 +127,7 @@ def _local(definition: ast.FunctionDef) -> set[str]:
 
 
 def _is_path(node: ast.expr) -> bool:
-    """Return whether a node is a name, or attributes of one: `cuda.atomic.cas`."""
+    """Return whether a node is a name, or a dotted name such as `cuda.atomic.cas`."""
     while isinstance(node, ast.Attribute):
         node = node.value
     return isinstance(node, ast.Name)

@@ -1,4 +1,4 @@
-"""A number for each array of a traced launch, and the address where it begins."""
+"""Numbers and start addresses for the arrays of a traced launch."""
 
 from typing import Any
 
@@ -73,9 +73,9 @@ class Addresses:
         return len(self.arrays) - 1
 
     def retyped(self, array: int, dtype: np.dtype[Any]) -> int:
-        """Return the number of `array` as viewed with the type `dtype`.
+        """Return the number of `array` when it is viewed with the type `dtype`.
 
-        Each type with which an array is viewed has a number of its own.
+        An array has a separate number for each type with which it is viewed.
         """
         if dtype == self.dtypes[array]:
             return array

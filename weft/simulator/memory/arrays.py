@@ -61,10 +61,10 @@ def poisoned_by(value: Any) -> str | None:
 class Memory:
     """The memory of a kernel's array, and of all views of it.
 
-    `name` is the kernel's name for it, and `space` its memory space: 'global',
+    `name` is the kernel's name for the array, and `space` its memory space: 'global',
     'shared', 'local' or 'constant'. `site` is the call that made it in the kernel, or
-    None if the host made it. A `loose` array might not begin on a boundary of 16 bytes.
-    The `alignment` of a shared array is in bytes, and is a multiple of 16.
+    None if the host made it. A `loose` array might not begin on a 16-byte boundary. The
+    `alignment` of a shared array is in bytes, and is a multiple of 16.
     """
 
     name: str
@@ -384,7 +384,7 @@ def _outside(x: Array, parts: tuple[Any, ...], axis: int, verb: str) -> Said:
 
 
 def _constant(memory: Memory) -> Said:
-    """Describe a store to memory that a kernel may not change."""
+    """Describe a store to memory that a kernel must not change."""
     if memory.space == "constant":
         return (
             "type",

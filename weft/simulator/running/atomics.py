@@ -24,7 +24,7 @@ _ALLOWED = {
 
 
 def _operation(name: str, new: Callable[[Any, Any], Any]) -> Callable[..., Any]:
-    """Make the atomic operation `name`. new: combines the old and the given value."""
+    """Make the atomic operation `name`. new: combines the old and given values."""
 
     def operation(self: "Atomic", array: Any, index: Any, value: Any) -> Any:
         return self._change(name, array, index, value, new)
@@ -37,8 +37,8 @@ def _operation(name: str, new: Callable[[Any, Any], Any]) -> Callable[..., Any]:
 class Atomic:
     """`cuda.atomic`: a call reads, changes and writes an element in a single step.
 
-    Each call returns the old value. An operation before which other threads may run is
-    a generator.
+    Each call returns the old value. An operation that may let other threads run first
+    is a generator.
     """
 
     def __init__(self, run: Launched) -> None:
@@ -114,7 +114,7 @@ class Atomic:
 
 
 def _kinds(name: str, array: Array, index: Any, value: Any) -> frozenset[str]:
-    """Return the names under which an operation is counted: see `Trace.atomics`."""
+    """Return the names under which an operation is counted (see `Trace.atomics`)."""
     kinds, kind = {name}, array.dtype
     if name == "add" and kind.kind in "iu" and kind.itemsize == 4 and value == 1:
         kinds.add("one")

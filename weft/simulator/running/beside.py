@@ -75,7 +75,7 @@ class Beside:
         """Record that the products that use the registers `held` are now in a group."""
 
     def landed(self, thread: Thread, held: Iterable[Any]) -> None:
-        """Record that `thread` has waited for products using the registers `held`."""
+        """Record that `thread` has waited for products that use registers `held`."""
 
     def waited(self, thread: Thread, n: int) -> None:
         """Record that `thread` has waited until at most its last `n` groups remain."""

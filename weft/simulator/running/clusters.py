@@ -4,10 +4,10 @@ PTX ISA, "Cluster of Cooperative Thread Arrays": without clusters, each block is
 cluster of one. "barrier.cluster": a wait is for all threads of the cluster that have
 not yet ended, and lets a thread see what they did before they arrived, unless the
 arrival was relaxed. With `.aligned`, the threads of a warp execute it as one. "mapa":
-the same place in the shared memory of another block. CUDA C++ Programming Guide,
-"Distributed Shared Memory": all blocks of a cluster must have started before one
-accesses the memory of another, and a block must not end before others are done with its
-memory.
+an address in shared memory is mapped to the same place in another block. CUDA C++
+Programming Guide, "Distributed Shared Memory": all blocks of a cluster must have
+started before one accesses the memory of another, and a block must not end before
+others are done with its memory.
 """
 
 import sys
@@ -109,7 +109,7 @@ class Clusters:
         yield
 
     def come(self, call: str, relaxed: bool = False) -> None:
-        """Arrive at the barrier of the cluster. relaxed: whether to release nothing."""
+        """Arrive at the cluster's barrier. relaxed: whether this releases nothing."""
         self.meets = True
         self._refuse_second(call)
         thread, meeting = self._run.current, self._meeting()
@@ -136,7 +136,7 @@ class Clusters:
         self._run.acquired(meeting.known)
 
     def _refuse_second(self, call: str) -> None:
-        """Raise `Fault` if the current thread arrives again without a wait."""
+        """Raise `Fault` if the current thread arrives again without having waited."""
         if self._run.current in self._arrived:
             self._run.fault(
                 "barrier",
@@ -192,7 +192,7 @@ class Clusters:
     def absent(self, meeting: Meeting) -> list[Thread] | None:
         """Return the threads of a cluster that have not arrived at its barrier.
 
-        Returns None if not all of its blocks have begun.
+        Returns None if some of the cluster's blocks have not begun.
         """
         first = meeting.number * self.size
         numbers = range(first, first + self.size)
@@ -228,7 +228,7 @@ class Clusters:
     def _element(
         self, call: str, verb: str, dtype: str, x: Any, i: Any, rank: Any
     ) -> tuple[Elsewhere, list[tuple[int, int]]]:
-        """Return where an element of block `rank` is, and its span there.
+        """Return where `x[i]` is in the memory of block `rank`, and its span there.
 
         The span is a list of one pair: the offset in the array and the size, in bytes.
         """

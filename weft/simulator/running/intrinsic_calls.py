@@ -106,7 +106,7 @@ class Intrinsics:
         return self._copies[thread]
 
     def _clear(self, x: Any, index: Any, elements: int) -> None:
-        """Make `elements` elements of `x`, from `index` on, count as unwritten."""
+        """Mark `elements` elements of `x`, from `index` on, as unwritten."""
         nothing = np.empty(1, x.dtype)
         poison(nothing, "shared")
         *row, col = index if isinstance(index, tuple) else (index,)

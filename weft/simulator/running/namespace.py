@@ -177,7 +177,7 @@ _NAMES = sorted(
 
 
 class Live:
-    """`threadIdx` or `blockIdx`, imported by name: has the current thread's values."""
+    """`threadIdx` or `blockIdx`, imported by name, with the current thread's values."""
 
     def __init__(self, cuda: Cuda, name: str) -> None:
         self._cuda, self._name = cuda, name

@@ -1,9 +1,9 @@
 """Mbarriers in a simulated launch: phases, arrivals, and the bytes that copies bring.
 
-PTX ISA, "mbarrier": a phase is complete once all arrivals and all announced bytes are
-there; `mbarrier.try_wait.parity` returns true once the phase of that parity is
-complete, that is, while the current phase has the other parity. An arrival releases
-what its thread did before, and a wait acquires it.
+PTX ISA, "mbarrier": a phase is complete once all arrivals have taken place and all
+announced bytes have been copied; `mbarrier.try_wait.parity` returns true once the phase
+of that parity is complete, that is, while the current phase has the other parity. An
+arrival releases what its thread did before, and a wait acquires it.
 
 A copy arrives as late as it can: when no thread of the launch can go on without it.
 """
@@ -32,9 +32,9 @@ class Mbarrier:
 
     phase: how many phases are complete. missing: arrivals still needed. nbytes:
     announced bytes that have not arrived; negative if copies brought bytes that were
-    not announced. fenced: whether it is visible to copies. told: what this phase's
+    not announced. fenced: whether copies can see the mbarrier. told: what this phase's
     arrivals released, which becomes part of `known` when the phase is complete. cell:
-    its element in memory, whose bits change whenever its state does.
+    the mbarrier's element in memory, whose bits change whenever its state does.
     """
 
     name: str
@@ -200,7 +200,7 @@ class Phases:
         self._copies.append(Copy(to, values, bar, known, note))
 
     def awaited(self, to: np.ndarray[Any, Any]) -> bool:
-        """Return whether a copy to this part of shared memory is in flight."""
+        """Return whether a copy to the part `to` of shared memory is in flight."""
         return any(np.may_share_memory(copy.to, to) for copy in self._copies)
 
     def bar_of(self, call: str, bars: Any, s: Any) -> Mbarrier:
@@ -208,7 +208,7 @@ class Phases:
         return self.fenced(call, self._bar(call, bars, s))
 
     def fenced(self, call: str, bar: Mbarrier) -> Mbarrier:
-        """Return `bar` for a copy; raise `Fault` if it is not fenced."""
+        """Return `bar` for use by a copy; raise `Fault` if `bar` is not fenced."""
         if not bar.fenced:
             self._run.fault(
                 "mbarrier",
@@ -287,7 +287,7 @@ def _may_hold(call: str, bars: Any) -> None:
 
 
 def _may_copy(tile: Any, x: Any) -> None:
-    """Raise TypeError unless a copy can go from `x` to `tile`."""
+    """Raise TypeError unless `bulk_copy` can copy from `x` to `tile`."""
     wrong = ""
     if not is_shared(tile):
         wrong = "it copies to shared memory, which its first argument is not"

@@ -96,8 +96,8 @@ class Progress:
     def polled(self) -> bool:
         """Record a re-read of an unchanged value; return whether other threads run now.
 
-        If re-reads have gone on for long, the other threads run only after the whole
-        turn of this one.
+        If re-reads have gone on for a long time, the current thread first finishes its
+        turn.
         """
         self._polls += 1
         return not self._weary

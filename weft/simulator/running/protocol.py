@@ -39,10 +39,16 @@ class Launched(Protocol):
         """Return the instruction to which `site` belongs."""
 
     def declaration(self, site: Site) -> Site:
-        """Return the site that corresponds to `site` in its function's first form."""
+        """Return the site that corresponds to `site` in its function's first form.
+
+        Forms of a function that are one function to Numba share their arrays.
+        """
 
     def name_of(self, site: Site, otherwise: str) -> str:
-        """Return the name to which the call at `site` is assigned, or `otherwise`."""
+        """Return the name that gets the result of the call at `site`, or `otherwise`.
+
+        `otherwise` is returned if the result is not assigned to a single name.
+        """
 
     def array(self, data: np.ndarray[Any, Any], memory: Memory) -> Array:
         """Return an array that gives the kernel access to `data`."""
@@ -57,7 +63,7 @@ class Launched(Protocol):
         """Wait until the other threads have run."""
 
     def polled(self, where: Any, found: bytes) -> bool:
-        """Pause the thread if it re-reads the same value; return whether it waits."""
+        """Pause the thread if it re-reads the same value; return whether it pauses."""
 
     def try_later(self) -> bool:
         """Pause the current thread before its first compare-and-swap or exchange.
@@ -66,7 +72,7 @@ class Launched(Protocol):
         """
 
     def fenced(self, wide: bool) -> None:
-        """Record the current thread's fence, for its block or (`wide`) all blocks."""
+        """Record the current thread's fence, for all blocks if `wide`, else its own."""
 
     def phase(self, wait: Any) -> None:
         """Wait until the mbarrier phase of `wait`, a `PhaseWait`, is complete."""
@@ -87,7 +93,7 @@ class Launched(Protocol):
         """Order `threads` after `arrivals`; return the knowledge passed on, or None."""
 
     def acquired(self, known: Any) -> None:
-        """Add `known`, released by other threads, to what the current one knows."""
+        """Add `known`, released by other threads, to what the current thread knows."""
 
     def past(self, bar: str, phase: int) -> None:
         """Record that the current thread has waited at the mbarrier `bar`.
@@ -96,10 +102,10 @@ class Launched(Protocol):
         """
 
     def copying(self, bar: str, phase: int, announced: bool) -> Any:
-        """Record that the copy just begun signals `bar`; return a note for `copied`.
+        """Record that the copy just begun will signal `bar`.
 
-        phase: the number of completed phases. announced: whether the phase waits for
-        bytes.
+        phase: how many phases of `bar` are complete. announced: whether the current
+        phase waits for bytes. Returns a note to pass to `copied`.
         """
 
     def copied(self, note: Any) -> None:
@@ -118,7 +124,10 @@ def site_of(run: Launched, frame: FrameType) -> Site:
 
 
 def kernel_site(run: Launched, frame: FrameType | None) -> Site:
-    """Return the innermost instruction of the learner's code, from `frame` upwards."""
+    """Return the instruction that the learner's innermost function is executing.
+
+    frame: the innermost frame to consider.
+    """
     while frame is not None and frame.f_code not in run.lines:
         frame = frame.f_back
     assert frame is not None, "only the learner's code calls intrinsics"

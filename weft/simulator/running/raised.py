@@ -122,7 +122,10 @@ def returned(where: Positions, code: CodeType, result: Any, thread: Thread) -> F
 
 
 def returning(code: CodeType) -> int:
-    """Return the offset of the first return of anything but the constant None, or 0."""
+    """Return the offset of the first instruction that may return a value, or 0.
+
+    An instruction that returns the constant None does not count.
+    """
     given: Any = None
     for step in dis.get_instructions(code):
         if step.opname == "RETURN_CONST":

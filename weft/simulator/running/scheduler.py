@@ -1,8 +1,9 @@
 """One simulated launch: its threads, which of them runs when, and what they wait for.
 
 A CUDA thread is a generator, or a plain call in a kernel that never waits. It runs
-until it ends or has to wait, for example at a barrier; then the next one runs, in order
-of thread number. The schedule is always the same, so a verdict never depends on luck.
+until it ends or has to wait, for example at a barrier; then the next thread runs, in
+order of thread number. The schedule is always the same, so a verdict never depends on
+luck.
 """
 
 import ast
@@ -192,7 +193,7 @@ class Run:
         memory: Memory,
         written: np.ndarray[Any, Any] | None = None,
     ) -> Array:
-        """Return `data` as an array of the kernel; see `Array`."""
+        """Return an array that gives the kernel access to `data`; see `Array`."""
         return Array(data, memory, self.fault, written)
 
     def fill(self, data: np.ndarray[Any, Any], space: str) -> None:
@@ -277,10 +278,10 @@ class Run:
         """
 
     def copying(self, bar: str, phase: int, announced: bool) -> Any:
-        """Record that the copy just begun signals `bar`; return a note for `copied`.
+        """Record that the copy just begun will signal `bar`.
 
-        phase: the number of completed phases. announced: whether the phase waits for
-        bytes.
+        phase: how many phases of `bar` are complete. announced: whether the current
+        phase waits for bytes. Returns a note to pass to `copied`.
         """
 
     def copied(self, note: Any) -> None:
@@ -291,7 +292,10 @@ class Run:
         return _NOTHING
 
     def name_of(self, site: tuple[CodeType, int], otherwise: str) -> str:
-        """Return the variable that the call at `site` sets, or `otherwise`."""
+        """Return the name to which the result of the call at `site` is assigned.
+
+        Returns `otherwise` if there is no such name.
+        """
         if site not in self._names:
             code, lasti = site
             text = place(code, lasti, self.lines.get(code, {})).text
@@ -305,7 +309,7 @@ class Run:
         """Return the instruction that `site` belongs to.
 
         During a call, `f_lasti` may point past the instruction, to its inline cache,
-        depending on how often it ran before.
+        depending on how often the instruction has run before.
         """
         code, lasti = site
         # unique, because a code object is larger than its bytecode
@@ -496,9 +500,9 @@ class Run:
             self._resume(ready)
 
     def _condemn(self, thread: Thread, how: str) -> None:
-        """Make `thread`, which repeats itself, fail at its loop's next iteration.
+        """Make the first thread that repeats itself fail at its loop's next iteration.
 
-        Raises `Fault` if that iteration has not begun after many more calls.
+        Raises `Fault` if that iteration has still not begun many calls later.
         """
         if self._condemned is None:
             self._condemned = thread, in_vain(thread, how)
@@ -571,7 +575,7 @@ class Run:
         return first
 
     def _follow(self, result: Any) -> Waiting:
-        """Return a generator that completes a call of an unknown function.
+        """Return a generator that completes a call to an unknown function.
 
         result: what the call returned. It is a generator if the function itself waits.
         Otherwise, the function may have set what the thread waits for.
@@ -629,7 +633,7 @@ class Run:
     def _counted(self, items: Any, most: int, each: int) -> Iterator[Any]:
         """Yield `items`, counting each as `each` iterations.
 
-        Raises `Fault` if the thread's `for` loops exceed `most` iterations.
+        Raises `Fault` if the current thread's loops, or the launch's, run too long.
         """
         thread, count = self.current, 0
         try:
@@ -654,7 +658,10 @@ class Run:
         return thread.rounds
 
     def _too_long(self, most: int) -> None:
-        """Raise `Fault` if the thread's `for` loops exceed `most` iterations."""
+        """Raise `Fault` if the current thread's loops, or the launch's, run too long.
+
+        most: how many iterations the thread's `for` loops may add up to.
+        """
         message = self.progress.too_long(self.current, most)
         if message:
             self._endless(message, "That is more than the simulator waits for.")
@@ -673,7 +680,7 @@ class Run:
     def fault(self, kind: str, message: str, why: str = "") -> NoReturn:
         """Raise a `Fault` at the current thread's line.
 
-        If that line is in a device function, the message adds the calls that led there.
+        If that line is in a device function, the fault includes the calls to it.
         """
         places = self.where.places(upwards(sys._getframe(1)))
         raise self.where.fault(kind, message, why, places, self.current)

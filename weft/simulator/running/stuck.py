@@ -25,7 +25,7 @@ MOST_RANGES = 4  # the most ranges of threads that a message lists
 
 
 def deadlock(where: Positions, alive: list[Block], clusters: Clusters) -> Fault | None:
-    """Return the fault if threads wait for what can never happen, or None."""
+    """Return a fault if threads wait for something that can never happen, else None."""
     for block in sorted(alive, key=_behind):
         live = block.live
         stuck = [t for t in live if type(t.waiting) is tuple]
@@ -74,7 +74,10 @@ def at_a_barrier_of(thread: Thread, *scopes: str) -> bool:
 
 
 def stuck_group(where: Positions, thread: Thread, block: Block) -> Fault:
-    """Return the fault for waiting for ever at a named barrier or for a warpgroup."""
+    """Return the fault for a thread that is stuck waiting for others of its block.
+
+    It waits at a named barrier or for the rest of its warpgroup.
+    """
     gathering: Gathering = thread.waiting.gathering
     came, wanted = len(gathering.came), gathering.wanted
     if not gathering.whole:
@@ -113,7 +116,8 @@ def stuck_group(where: Positions, thread: Thread, block: Block) -> Fault:
 def mixed_barriers(where: Positions, live: list[Thread]) -> Fault:
     """Return the fault for threads that wait where they cannot meet.
 
-    They wait at two barriers, or at one barrier that they reached through two calls.
+    They wait at different barriers, or at one barrier that they reached through
+    different calls.
     """
     first = live[0]
     other = next(t for t in live if t.waiting.at != first.waiting.at)
@@ -142,12 +146,18 @@ def mixed_barriers(where: Positions, live: list[Thread]) -> Fault:
 
 
 def branch(stop: list[Place], other: list[Place]) -> Place:
-    """Return the outermost call in `stop` that is not in `other`."""
+    """Return the outermost call in `stop` that is not in `other`.
+
+    If `other` has all of them, the outermost is returned.
+    """
     return next((p for p in reversed(stop) if p not in other), stop[-1])
 
 
 def other_rounds(where: Positions, live: list[Thread]) -> Fault | None:
-    """Return a fault if threads wait at a barrier in different iterations, or None."""
+    """Return the fault if threads wait at a barrier in different iterations.
+
+    Returns None otherwise.
+    """
     first = live[0]
     stop = where.stop(first)
     for number, loop in enumerate(loops.known):
@@ -174,7 +184,7 @@ def other_rounds(where: Positions, live: list[Thread]) -> Fault | None:
 
 
 def gone_from_the_grid(where: Positions, live: list[Thread], gone: int) -> Fault:
-    """Return the fault for threads that wait for the grid after `gone` others ended."""
+    """Return the fault if threads wait for the grid after `gone` others have ended."""
     return where.fault(
         "barrier",
         f"{gone} of the launch's threads have returned before the grid's "
@@ -218,7 +228,7 @@ def absent_lane(where: Positions, group: list[Thread], absent: AbsentLane) -> Fa
 def met_apart(
     where: Positions, exchange: Exchange, group: list[Thread]
 ) -> Fault | None:
-    """Return a fault if lanes meet in warp operations on different lines, or None."""
+    """Return a fault if lanes meet in warp operations on different lines, else None."""
     stops: dict[tuple[Place, ...], list[Thread]] = {}
     for thread in group:
         stops.setdefault(tuple(where.stop(thread)), []).append(thread)
@@ -245,7 +255,7 @@ def met_apart(
 
 
 def lanes(threads: list[Thread]) -> str:
-    """Name lanes of a warp: 'lanes 1–31'."""
+    """Name lanes of a warp, as in 'lanes 1–31'."""
     return f"lane{'s' * (len(threads) > 1)} {ranges([t.lane for t in threads])}"
 
 
@@ -276,7 +286,7 @@ def refused_exchange(where: Positions, thread: Thread, error: Exception) -> Faul
 
 
 def stuck_warp(where: Positions, thread: Thread, block: Block) -> Fault:
-    """Return the fault for a thread that waits for lanes that never come."""
+    """Return the fault for a thread that waits for lanes that never arrive."""
     exchange, mask, _ = thread.waiting
     party = where.party(thread)
     warp = block.warps[thread.warp]
@@ -348,7 +358,7 @@ def stuck_phase(where: Positions, waiting: list[Thread], live: list[Thread]) -> 
 
 
 def stuck_cluster(where: Positions, thread: Thread, absent: list[Thread]) -> Fault:
-    """Return the fault for a thread that waits for ever at the barrier of a cluster."""
+    """Return the fault for a thread that waits for ever at a cluster's barrier."""
     places, missing = where.stop(thread), "others"
     if absent:
         other = absent[0]

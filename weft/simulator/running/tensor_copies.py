@@ -268,7 +268,10 @@ class TensorCopies:
         return True
 
     def ended(self, thread: Thread) -> None:
-        """Record a thread's end. Raises `Fault` if boxes that it stores are unread."""
+        """Record the end of a thread.
+
+        Raises `Fault` if the TMA may not yet have read a box that the thread stores.
+        """
         if thread not in self._started and thread not in self._groups:
             return
         groups = self._groups.pop(thread, [])
@@ -332,7 +335,7 @@ def _offset(one: Store) -> list[tuple[int, int]]:
 
 
 def _rows(x: Any, boxes: Boxes, corner: Corner) -> list[tuple[int, int]]:
-    """Return the offset and size in bytes of a box's part of each matrix row."""
+    """Return the offset and size, in bytes, of each row segment that a box covers."""
     *outer, across = boxes.inside(corner)
     size = (across.stop - across.start) * boxes.data.itemsize
     if size <= 0:

@@ -17,7 +17,7 @@ NO_ROUNDS: dict[int, int] = {}  # for a thread that has begun no loop with a bar
 class Barrier:
     """A wait, by one or more threads, at a barrier of a block, cluster or grid.
 
-    path: the calls that led there. loops: whether the barrier may be in a loop.
+    path: the calls that led to the wait. loops: whether the wait may be in a loop.
     """
 
     name: str
@@ -28,7 +28,7 @@ class Barrier:
 
     @property
     def at(self) -> tuple[Any, ...]:
-        """The part of the barrier that must be equal for threads to meet."""
+        """The site and path, which must be equal for threads to meet at the barrier."""
         return self.site, self.path
 
 

@@ -88,7 +88,7 @@ class Reader:
     parts: list[tuple[Window, Numbers]] = field(default_factory=list)
 
     def pieces(self) -> Iterator[tuple[Any, list[tuple[int, int]]]]:
-        """Yield each array that is read, and its pieces' offsets and sizes in bytes."""
+        """Yield each array read, with (offset, size) in bytes for each piece read."""
         for window in {id(window): window for window, _ in self.parts}.values():
             some = [at.reshape(-1) for held, at in self.parts if held is window]
             found = spans(np.concatenate(some))
@@ -120,7 +120,7 @@ class Batch:
         return [each for some in self.readers.values() for each in some]
 
     def forget(self) -> None:
-        """Drop keys, handles and readers once all threads have waited for the group."""
+        """Drop keys, handles and readers, as all threads have waited for the group."""
         for part in (self.keys, self.held, self.readers):
             part.clear()
 
@@ -187,7 +187,7 @@ class Warpgroups:
         )
 
     def _touch(self, batch: Batch, late: bool) -> None:
-        """Record the shared memory that the products of a group read."""
+        """Record which shared memory a group's products read."""
         for reader in batch.all_readers():
             for tile, pieces in reader.pieces():
                 self._run.beside.touch(reader.one, tile, pieces, late=late)
@@ -223,7 +223,7 @@ class Warpgroups:
             self._left[thread, key] = acc._data.tobytes(), self._fences[thread]
 
     def _finish(self, group: Warpgroup, batch: Batch) -> None:
-        """Compute the products of a group, from what shared memory now contains."""
+        """Compute the products of a batch from what shared memory now contains."""
         for product in batch.products:
             self._compute(group, product)
         self._touch(batch, late=True)
@@ -287,7 +287,7 @@ class Warpgroups:
         batch.products.append(product)
 
     def _take(self, batch: Batch, call: str, thread: Thread, given: Given) -> None:
-        """Make a thread's registers part of a product, and poison its sums."""
+        """Record a thread's registers that a product uses; poison those of the sums."""
         acc, size = given.acc, given.n // 2
         key = pointer(acc._data)
         held = batch.held.setdefault(thread, [])
@@ -328,10 +328,10 @@ class Warpgroups:
             )
 
     def _ordered(self, call: str, thread: Thread, x: Any) -> None:
-        """Raise `Fault` unless a `wgmma_fence` orders registers before a product.
+        """Raise `Fault` if `x` needs a `wgmma_fence` before the product `call`.
 
-        PTX ISA, "wgmma.fence": it comes before the first product, and between an access
-        to registers and a product that uses them.
+        PTX ISA, "wgmma.fence": a fence is needed before the first product, and between
+        an access to registers and a product that uses them.
         """
         key = thread, pointer(x._data)
         if key in self._sums:
@@ -376,7 +376,7 @@ class Warpgroups:
         return right.columns(n)
 
     def _aligned(self, call: str, operand: Descriptor) -> None:
-        """Raise Misaligned unless an operand begins in the first row of its swizzle."""
+        """Raise Misaligned if an operand begins after the first row of its swizzle."""
         if operand.swizzle and operand.start % (8 * operand.swizzle) >= operand.swizzle:
             raise Misaligned(
                 f"`{call}` gets an operand that begins "
@@ -502,9 +502,9 @@ class Warpgroups:
             raise TypeError(f"`{call}` takes a local array, and how many it has")
 
     def registers(self, call: str, n: Any) -> None:
-        """Check a number of registers, with no other effect.
+        """Check the number of registers that a call sets, and do nothing else.
 
-        PTX ISA, "setmaxnreg": from 24 to 256, a multiple of 8.
+        PTX ISA, "setmaxnreg": the number is a multiple of 8 from 24 to 256.
         """
         if not FEWEST <= int(n) <= MOST or int(n) % 8:
             self._run.fault(

@@ -25,8 +25,8 @@ class Exchange:
     """A joint operation of a warp's lanes, which turns their arguments into replies.
 
     It begins when all lanes of the mask have arrived, except those that have returned.
-    With `whole`, none of them may have returned, and all must be at the same line. If
-    it is `ordered`, the lanes' earlier memory accesses happen before their later ones.
+    With `whole`, every lane has to arrive, and at the same line. With `ordered`, the
+    lanes' earlier memory accesses happen before their later ones.
     """
 
     name: str
@@ -121,10 +121,11 @@ AS_ONE: ContextVar[bool] = ContextVar("as_one", default=False)
 
 
 def _active(calls: Lanes) -> Replies:
-    """Reply with the lanes that have reached this instruction; if APART, half of them.
+    """Tell each lane which lanes have reached this instruction together.
 
-    Nothing guarantees that lanes that take the same path stay together: CUDA C++
-    Programming Guide, "Independent Thread Scheduling".
+    These are all lanes in `calls` or, if APART, only the even or only the odd ones.
+    Lanes that take the same path need not stay together: see "Independent Thread
+    Scheduling" in the CUDA C++ Programming Guide.
     """
     groups = [list(calls)]
     if APART.get():

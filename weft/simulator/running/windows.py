@@ -58,7 +58,7 @@ class Window:
         self.loaded = [*left, Loaded(start, stop, swizzle)]
 
     def other_swizzle(self, start: int, stop: int, swizzle: int) -> Loaded | None:
-        """Return a loaded box that overlaps the range with another swizzle, or None."""
+        """Return a loaded box with another swizzle that overlaps the range, or None."""
         for each in self.loaded:
             if each.start < stop and start < each.stop and each.swizzle != swizzle:
                 return each
@@ -66,7 +66,7 @@ class Window:
 
 
 def window_of(block: Block, tile: Any) -> Window:
-    """Return the window of shared memory that an array is in; add it if it is new."""
+    """Return the shared-memory window of an array, adding the window if it is new."""
     root = tile._data
     while isinstance(root.base, np.ndarray):
         root = root.base

@@ -148,7 +148,7 @@ def pinned(*arrays: Any) -> Iterator[None]:
 
 
 class In:
-    """An argument that is copied to the device before a launch, and not back."""
+    """An argument that is copied to the device before a launch, but not back."""
 
     copies_back = False
 

@@ -40,7 +40,7 @@ class Device(SimpleNamespace):
 
 
 class Devices(list[Device]):
-    """`cuda.gpus`, a list of the one simulated GPU."""
+    """`cuda.gpus`, a list that holds only the simulated GPU."""
 
     @property
     def current(self) -> Device:
@@ -155,7 +155,7 @@ def _typeof(value: Any) -> Any:
 
 
 def _package_members() -> dict[str, Any]:
-    """Return what a file can import from `numba`, by name, apart from its modules."""
+    """Return, by name, what a file can import from `numba` apart from modules."""
     return {
         **types.TYPES,
         **_ERRORS,

@@ -92,7 +92,7 @@ class Float(Number):
 
 
 class Complex(Number):
-    """A complex type: two floating-point numbers of half its bits each."""
+    """A complex type: two floating-point numbers, each with half of its bits."""
 
     def _rounded(self, value: Any) -> complex:
         wide, own = numbers.COMPLEX128, numbers.NUMBERS[f"c{self.bitwidth}"]
@@ -187,7 +187,7 @@ def is_signature(value: Any) -> bool:
 
 
 def signature_types(signature: Any) -> tuple[tuple[Any, ...], Any]:
-    """Return the types of a signature's arguments, and that of its result or None.
+    """Return the types of a signature's arguments, and its result's type or None.
 
     Raises TypeError if `signature` is not a signature. Evaluating a string may also
     raise other errors.

@@ -22,7 +22,7 @@ _HERE = {"__module__": __name__}
 
 
 class Vector:
-    """One to four numbers of one type, made from numbers or from shorter vectors."""
+    """One to four numbers of one type, made from numbers, shorter vectors, or both."""
 
     num_elements = 0
     base_type: Type

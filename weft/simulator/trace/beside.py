@@ -1,10 +1,10 @@
 """Record the operations that run alongside a launch's threads; see `Beside`.
 
 An operation of the TMA or of wgmma is a separate thread in the trace. It is ordered
-after all that its starting thread knew when it began. Its accesses are recorded when it
-begins, again after each barrier of the block, and when it is done, so an access in
-between collides with one of these. A thread that waits for the operation is ordered
-after all these accesses.
+after everything that the thread that begins it knows at that time. Its accesses are
+recorded when it begins, again after each barrier of the block, and when it is done, so
+an access in between collides with one of these. A thread that waits for the operation
+is ordered after all these accesses.
 
 PTX ISA, "Async proxy", "Async Operations".
 """
@@ -28,10 +28,12 @@ from weft.simulator.translation.notes import OPERATION
 
 @dataclass
 class _Begun:
-    """An operation begun by `starter`: what that thread knew, and where the call is.
+    """An operation that the thread `starter` has begun.
 
-    state: changes whenever the operation could know more. rows: the length of the log
-    after its last access. parts: its accesses, as long as no thread has waited for it.
+    known: what `starter` knew when it began the operation. site: where the call is.
+    state: a value that changes whenever a new operation would know more. rows: the
+    length of the log after the operation's last access. parts: the operation's
+    accesses, until a thread has waited for it.
     """
 
     starter: Thread
@@ -95,7 +97,7 @@ class TracedBeside(Beside):
         self._run.log.turn(self._clocks.of[self._run.current].index)
 
     def _go_on(self, one: int, part: tuple[Any, Spans, int]) -> None:
-        """Record the access `part` of an operation as one that happens now."""
+        """Record that operation `one` makes the access `part` now."""
         begun = self._begun[one]
         view = self._clocks.apart(begun.starter, one, begun.known)
         self._run.log.turn(view.index)

@@ -2,8 +2,8 @@
 
 A barrier tells all threads that meet there about one another. A fence and an atomic
 operation after it leave a message. A thread that later executes an atomic operation on
-the same address receives it, and may rely on it after its own fence; without that
-fence, its reads may be done before the atomic operation. Both fences are needed, the
+the same address receives it, and can rely on it after its own fence; without that
+fence, its reads might be done before the atomic operation. Both fences are needed, the
 writer's and the reader's. A barrier may come between a fence and its atomic operation,
 on either side; the two can then be in different threads.
 
@@ -111,7 +111,7 @@ Cell = tuple[str, int | None, int]  # space, block (None if global), address
 
 
 class Clocks:
-    """What each thread knows of the others: now, in `of`, and over time, in `views`.
+    """What each thread knows of the others: now in `of`, and over time in `views`.
 
     In the methods, `row` is the number of accesses recorded so far.
     """
@@ -174,11 +174,11 @@ class Clocks:
             self._add(View(*who, *now, lanes, known, pending), thread)
 
     def fence(self, thread: Thread, wide: bool, row: int) -> View | None:
-        """Record a fence of `thread`, which may now rely on the messages it received.
+        """Record a fence of `thread`, which can now rely on the messages it received.
 
-        Its later atomics pass on what it knows now: to its block, or to all blocks if
-        the fence is `wide`. Returns the thread's new view, or None if it has learned
-        nothing.
+        The thread's later atomics pass on what it knows now. wide: whether to all
+        blocks, or only to its own. Returns the thread's new view, or None if it has
+        learned nothing.
         """
         view, new = self.of[thread], None
         if view.pending:

@@ -38,8 +38,8 @@ class InUse:
 class Unseen:
     """An operation's read, at row `read`, of a thread's unfenced store, at row `write`.
 
-    `late` is the row of the storing thread's next fence, which comes too late for the
-    read, or None if there is none.
+    `late` is the row of the storing thread's next fence, which does not order the store
+    before the read, or None if there is no such fence.
     """
 
     write: int
@@ -70,7 +70,7 @@ def in_use(trace: Trace) -> InUse | None:
 
 
 def _touching(trace: Trace, rows: Columns, held: Held) -> Columns:
-    """Return those of `rows` that access registers in a way the product forbids."""
+    """Return those of `rows` that access `held` in a way that its product forbids."""
     start = trace.address[rows]
     meets = (start < held.start + held.nbytes) & (held.start < start + trace.size[rows])
     if not held.change:

@@ -58,7 +58,7 @@ def distinct(*keys: Columns) -> tuple[Columns, ...]:
 def pack(*keys: Columns) -> tuple[Columns | None, int]:
     """Pack each row of `keys` into an integer; the integers sort as the rows do.
 
-    Returns the integers (None if they need over 63 bits) and the number of bits.
+    Returns the integers (None if they need more than 63 bits) and the number of bits.
     """
     if not len(keys[0]):
         return keys[0], 0

@@ -2,9 +2,9 @@
 
 Global memory moves in *sectors* of 32 bytes. Shared memory has 32 *banks* of 4 bytes,
 and a request that needs two words from one bank takes a second pass. A pass serves at
-most 128 bytes, so accesses of 8 bytes per lane are served by halves of a warp, and
-those of 16 by quarters. Lanes that need the same word share it, except for atomic
-operations, where they take turns.
+most 128 bytes, so accesses of 8 bytes per lane are served half a warp at a time, and
+those of 16 a quarter of a warp at a time. Lanes that need the same word share it,
+except for atomic operations, where they take turns.
 """
 
 from collections import Counter
@@ -105,9 +105,10 @@ def _spread(address: int, size: int, piece: int) -> range:
 
 
 def _share(at: dict[int, int]) -> bool:
-    """Return whether lanes need the same element as their neighbours.
+    """Return whether every lane needs the same element as its neighbour.
 
-    Neighbours are either lanes k and k ^ 1, or lanes k and k ^ 2, where both take part.
+    The neighbour of lane k is lane k ^ 1 for all lanes, or lane k ^ 2 for all lanes. A
+    neighbour that takes no part does not count.
     """
     return any(
         all(at.get(lane ^ step, number) == number for lane, number in at.items())

@@ -99,7 +99,7 @@ class Counted:
         )
 
     def most_loads(self, space: int) -> int:
-        """Return the most loads from `space` that any one thread makes.
+        """Return the largest number of loads from `space` by a single thread.
 
         Loads by `peek` do not count.
         """
@@ -144,7 +144,7 @@ class Sum:
 
 
 def together(one: Line, other: Line) -> Line:
-    """Add up the counts of two spots of one instruction."""
+    """Return `one` with the counts of `other`, of the same instruction, added."""
     names = "requests sectors ideal conflicts lanes bytes divergent".split()
     sums = {name: getattr(one, name) + getattr(other, name) for name in names}
     return replace(one, **sums)
@@ -310,7 +310,10 @@ def local_accesses(notes: Notes) -> Counter[int]:
 
 
 def _runs(notes: Notes, number: int) -> Iterator[tuple[list[int], int]]:
-    """Yield, for each run of equal lists `number`, one of them and their count."""
+    """Yield one list and the run length for each run of equal lists numbered `number`.
+
+    The first pair is `([], 0)` unless the first list is empty.
+    """
     last: list[int] = []
     times = 0
     for block in notes.blocks:

@@ -45,7 +45,7 @@ class Line:
 class Work:
     """The work of a source line, or of a whole launch: bytes by level, and arithmetic.
 
-    `requested` is what its threads request from global memory, `moved` the sectors that
+    `requested` is what the threads request from global memory, `moved` the sectors that
     the L1 cache has to fetch or send for that, `touched` the distinct sectors among
     those: at least that much comes from or goes to DRAM. All are in bytes. `flops`
     counts how often the floating-point +, −, × and ÷ in the source are executed.

@@ -49,7 +49,7 @@ class Log:
         return len(self.entries) >= _PACK
 
     def turn(self, view: int) -> None:
-        """Attribute the accesses recorded from now on to the view with this number."""
+        """Attribute the accesses recorded from now on to the view numbered `view`."""
         self._turns.append(self._kept + len(self.entries))
         self._turn_views.append(view)
 
@@ -86,9 +86,9 @@ class Log:
     ) -> tuple[dict[str, Columns], Columns]:
         """Return the recorded accesses, and discard the log unless `so_far`.
 
-        Returns columns of a `Trace`, in which `site` has the run's numbers for places,
-        and, for each of these numbers, how many accesses there were to arrays of
-        floating-point numbers.
+        Returns the columns of a `Trace`, where `site` has the run's numbers for places.
+        Also returns, for each of these numbers, how many accesses there were to arrays
+        of floating-point numbers.
         """
         self.pack()
         pieces = self._packed.copy() if so_far else self._packed

@@ -1,7 +1,7 @@
 """A launch whose threads note which elements they touch; see `notes`.
 
-That is faster than recording every access in order. It is enough for counting costs,
-and for proving that most kernels have no hazards.
+Such notes are faster to make than a record of every access in order. They are enough
+for counting costs, and for proving that most kernels have no hazards.
 """
 
 import sys
@@ -40,7 +40,7 @@ _SPACES = {"global": GLOBAL, "shared": SHARED, "local": LOCAL, "constant": GLOBA
 
 
 class Suspicious(Fault):
-    """Raised to end a launch recorded in notes if there may be a hazard in it."""
+    """Raised to end a launch that is recorded in notes and may contain a hazard."""
 
 
 class NotedRun(WatchedRun):
@@ -228,7 +228,7 @@ class NotedRun(WatchedRun):
     # The result
 
     def _spots(self) -> list[Spot | None]:
-        """Return the spots in order of their lists; None for lists without accesses."""
+        """Return each list's spot, in order, with None for a list without accesses."""
         regions = {name: k for k, (space, name) in enumerate(self.addresses.arrays)}
         mine = self.bound.noted
         found: list[Spot | None] = []
@@ -266,8 +266,8 @@ class NotedRun(WatchedRun):
     def given_up(self) -> Notes:
         """Return all notes, and keep none of them.
 
-        The run is part of cycles of references. What it keeps stays in memory until the
-        garbage collector runs, perhaps through several launches.
+        The run is part of reference cycles, so anything that it kept would stay in
+        memory until the garbage collector ran, perhaps for several launches.
         """
         notes = self.noted()
         self._blocks_noted = {}
@@ -310,9 +310,9 @@ def _appends(lists: Lists | None) -> Iterable[Any]:
 
 
 def complete(block: NotedBlock, lists: int) -> None:
-    """Extend a block's notes to this many `lists`, and replace empty lists by None.
+    """Extend a block's notes to `lists` lists, and replace empty lists with None.
 
-    A list has length 0 at the barriers and meetings before it was added.
+    A list's length becomes 0 at the barriers and meetings before it was added.
     """
     block.lists = block.lists + [None] * (lists - len(block.lists))
     for k, each in enumerate(block.lists):

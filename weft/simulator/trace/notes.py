@@ -69,12 +69,12 @@ class Spot:
     `region` is an index into the regions, or SEVERAL if it varies. `kinds` are those of
     `Trace.atomics`: "one" and "known" only if they apply to all its executions. `flops`
     is the number of floating-point operations per execution. `list` is the index of the
-    lists with its entries. `counts` maps the list of each spot where the same thread
-    may read later, with no barrier in between, to the list that notes the former's
-    length at each execution of this spot. `iterations` is the index of the lists with
-    the iterations in which it was executed, where equal numbers mean equal iterations,
-    or -1 if lanes are in step. Spots with the same `site` are one instruction whose
-    access size varies.
+    lists with its entries. `counts` is about each spot where the same thread may read
+    later, with no barrier in between: it maps that spot's list to another, which notes
+    the length of the first at each execution of this spot. `iterations` is the index of
+    the lists with the iterations in which the spot was executed, where equal numbers
+    mean equal iterations, or -1 if lanes are in step. Spots with the same `site` are
+    one instruction whose access size varies.
     """
 
     place: Place
@@ -92,7 +92,7 @@ class Spot:
     iterations: int = -1
 
     def __post_init__(self) -> None:
-        """Set the size to `unit` unless it is given."""
+        """Set `size` to `unit` if no size is given."""
         self.size = self.size or self.unit
 
 
@@ -130,11 +130,11 @@ class Block:
 class Notes:
     """The notes of one launch.
 
-    `steps` has the step of each list; `blocks` has the blocks that were noted, in the
-    order in which they began, out of `all_blocks`, including those that touched
-    nothing. `sums` has, for each place that computes with values that are in no array,
-    the number of floating-point operations done. `barriers`, `partial` and `excused`
-    are as in `Trace`.
+    `steps` has the step of each list. `blocks` has the noted blocks, in the order in
+    which they began, including those that touched nothing; `all_blocks` is the number
+    of blocks in the launch. `sums` has the number of floating-point operations done at
+    each place that computes with values that are in no array. `barriers`, `partial` and
+    `excused` are as in `Trace`.
     """
 
     name: str

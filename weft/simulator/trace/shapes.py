@@ -1,4 +1,4 @@
-"""Requests grouped by their shape: what a warp's lanes touch, relative to the first.
+"""Requests grouped by shape: what a warp's lanes touch, relative to the first lane.
 
 The cost of a request follows from its shape and from the position of its first lane's
 element in a sector or a word. A launch has few shapes and many requests, so shapes must

@@ -1,8 +1,8 @@
 """A launch in which some reads return the values from before the launch.
 
 A plain read that no fence and no barrier orders may return any value that the element
-has held. For a thread that has not touched the element yet, the initial value is one of
-them. The result must not depend on which value it is: see `kernels.reruns`.
+has held. For a thread that has not touched the element yet, these values include the
+initial one. The result must not depend on which of them is read: see `kernels.reruns`.
 """
 
 from collections.abc import Callable, Iterable

@@ -1,13 +1,13 @@
 """Prove quickly, from notes, that a launch has no hazard, or say where one may be.
 
-Two threads race only over an element that both touch between the same two barriers, one
-of them writing. A read is early only if no thread has written the element before. For
-most kernels, sets of elements show that there are neither races nor early reads. What
-they cannot decide is a *suspect*: notes do not include what a fence or an atomic
-operation tells another thread, nor what a copy in flight waits for. Suspecting too much
-is safe. If nothing is suspected, that proves that `races`, `unwritten` and `unfinished`
-of the sanitizer find nothing either. To decide on suspects, the sanitizer needs the
-accesses to them in order, and all atomic operations.
+Two threads race only over an element that both touch, and at least one of them writes,
+between the same two barriers. A read is early only if no thread has written the element
+before. For most kernels, sets of elements show that there are neither races nor early
+reads. What they cannot decide is a *suspect*: notes do not include what a fence or an
+atomic operation tells another thread, nor what a copy in flight waits for. Suspecting
+too much is safe. If nothing is suspected, that proves that `races`, `unwritten` and
+`unfinished` of the sanitizer find nothing either. To decide on suspects, the sanitizer
+needs the accesses to them in order, and all atomic operations.
 """
 
 from collections import Counter
@@ -37,9 +37,9 @@ Interval = dict[Spot, Source]  # what was touched between two barriers
 
 
 class Suspect(NamedTuple):
-    """Bytes from `start` to `stop` of a space that may be part of a hazard.
+    """The bytes from `start` to `stop` of `space`, where there may be a hazard.
 
-    block: the block whose shared memory it is; None for the other spaces.
+    block: the block whose shared memory holds the bytes; None in other spaces.
     """
 
     space: int
@@ -82,9 +82,9 @@ class Memory:
     """Arrays that share memory, and the spots that touch them, grouped by operation.
 
     `unit` divides all addresses and sizes of their accesses. `changes` are atomic
-    operations and relaxed stores, which may run concurrently with each other and with
-    `peeks`, the relaxed loads. `fresh` are the spots that touch memory that held
-    nothing before the launch.
+    operations and relaxed stores, which are allowed to run concurrently with each other
+    and with `peeks`, the relaxed loads. `fresh` are the spots that touch memory that
+    held nothing before the launch.
     """
 
     def __init__(
@@ -151,10 +151,11 @@ class Memory:
 
 
 def intervals(block: Block, number: int) -> dict[int, Source]:
-    """Split a block's lists with this `number` at the block's barriers.
+    """Split each thread's list `number` at the block's barriers.
 
-    Returns a dict from the number of the barrier that follows to the entries of each
-    thread that noted any.
+    Returns a dict from the number of the barrier that ends an interval to the entries
+    noted in the interval, by thread. Intervals and threads without entries are left
+    out.
     """
     lists = block.lists[number]
     if lists is None:
@@ -345,7 +346,8 @@ def first_write(
 ) -> dict[int, int]:
     """Return how many reads a thread had made when it first wrote each of `missing`.
 
-    reads: the number of the list of these reads. Elements never written are left out.
+    reads: which of the thread's lists has these reads. Elements that it never wrote are
+    left out.
     """
     lists, counts = block.lists[spot.list], block.lists[spot.counts[reads]]
     if lists is None or counts is None:
@@ -443,7 +445,7 @@ def company(
     threads: tuple[int, ...],
     meetings: list[Meeting],
 ) -> Block:
-    """Return some threads' accesses between barriers `at - 1` and `at` as a block.
+    """Return, as a block, some threads' accesses between barriers `at - 1` and `at`.
 
     The block's barriers are the meetings of these threads.
     """
@@ -475,7 +477,10 @@ def company(
 
 
 def of_shared(memory: Memory) -> Iterator[Suspect]:
-    """Yield suspects in shared memory. Equal consecutive blocks are analysed once."""
+    """Yield suspects in shared memory.
+
+    Consecutive blocks with equal notes are analysed only once.
+    """
     lists = {spot.list for spot in memory.spots}
     lists = lists.union(*(spot.counts.values() for spot in memory.spots))
     last: object = None
@@ -538,7 +543,7 @@ def of_global(memory: Memory) -> Iterable[Suspect]:
 
 
 def join(together: Interval, block: int, interval: Interval) -> None:
-    """Add the elements that threads touched to those of their `block` in `together`."""
+    """Add what the threads of a block touched to what `together` has for the block."""
     for spot, source in interval.items():
         whole = together.setdefault(spot, {}).setdefault(block, [])
         whole.extend(chain.from_iterable(source.values()))
@@ -547,7 +552,8 @@ def join(together: Interval, block: int, interval: Interval) -> None:
 def separate(memory: Memory) -> bool:
     """Return whether accesses that could conflict touch different elements.
 
-    If so, every written element is touched only once, and no changed element is read.
+    That is so if every written element is touched only once and no changed element is
+    read.
     """
 
     def entries(spots: list[Spot]) -> list[Numbers]:

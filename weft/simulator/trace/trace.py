@@ -49,9 +49,10 @@ class Apart:
 class Held:
     """Registers that a product uses or changes, from row `row` to row `landed`.
 
-    thread: the number, in the whole grid, of the thread that has them. start: their
+    thread: the number, in the whole grid, of the thread that holds them. start: their
     address. change: whether the product changes them. committed: the row before which
-    its group was made. Fields for what has not happened are None.
+    the product's group was committed. `committed` or `landed` is None if that has not
+    happened.
     """
 
     call: str
@@ -120,12 +121,12 @@ class Trace:
     beginning of an asynchronous copy ("begun"). `flops` counts the floating-point
     operations of each line. `blocks` out of `all_blocks` were recorded. `partial` lists
     the barriers that a block passed without some of its threads: block, place, and the
-    threads that came; `excused` the warp operations that lanes of the mask missed
-    because they had ended. `barriers` counts, for block and place, how many times the
-    block passed the barrier there. `extents` has the address and the shape of each
-    array; () for one whose elements are not contiguous. `bulk` has the operations
-    that run alongside the threads. `iterations` has the number of the iteration for
-    rows at which lanes may be out of step.
+    threads that came. `excused` lists the warp operations that lanes of the mask missed
+    because they had ended. `barriers` counts, for each block and place, how many times
+    the block passed the barrier at that place. `extents` has the address and the shape
+    of each array, with () as the shape if its elements are not contiguous. `bulk` has
+    the operations that run alongside the threads. `iterations` has the number of the
+    iteration for rows at which lanes may be out of step.
     """
 
     places: list[Place]
@@ -156,7 +157,7 @@ class Trace:
     iterations: dict[int, int] = field(default_factory=dict)
 
     def of_views(self, name: str) -> Columns:
-        """Return the attribute `name` of every view."""
+        """Return the attribute `name` of every view, or `[0]` if there are no views."""
         return np.array([getattr(v, name) for v in self.views] or [0], np.int64)
 
     def _of_view(self, name: str) -> Columns:
@@ -220,9 +221,10 @@ class Trace:
         return np.flatnonzero(mine & (self.space == GLOBAL) & (self.operation != READ))
 
     def element(self, row: int) -> str:
-        """Format the element that the access at `row` touches: `tile[3, 7]`.
+        """Format the element that the access at `row` touches, such as `tile[3, 7]`.
 
-        If the access touches several, format the first; '' if the index is unknown.
+        If the access touches several, formats the first. Returns '' if the index is
+        unknown.
         """
         array = int(self.array[row])
         start, shape = self.extents[array] if self.extents else (0, ())

@@ -1,4 +1,4 @@
-"""Arrays that report what is accessed in them, for a launch that is recorded."""
+"""Arrays that report every access to their elements, for recorded launches."""
 
 import sys
 from contextlib import AbstractContextManager

@@ -1,4 +1,4 @@
-"""The common part of launches that are recorded, in whatever form."""
+"""What all recorded launches have in common, whatever the form of the record."""
 
 from abc import abstractmethod
 from collections import Counter, defaultdict
@@ -65,7 +65,7 @@ class WatchedRun(Run):
         backwards: bool = False,
         recording: Recording | None = None,
     ) -> None:
-        """Prepare a launch that is recorded."""
+        """Prepare a launch that is to be recorded."""
         super().__init__(fn, grid, block, dynamic_shared, backwards)
         self.recording = recording or Recording()
         self.special: Special | None = None
@@ -123,7 +123,10 @@ class WatchedRun(Run):
     # Which blocks are recorded
 
     def calling(self, block: Block) -> Bound:
-        """Return the kernel as it runs in `block`: without notes outside the sample."""
+        """Return the form of the kernel to run in `block`.
+
+        It takes no notes if the block is not to be recorded.
+        """
         if self.is_noted(block.number):
             return self.bound
         if self._without_notes is None:
@@ -179,9 +182,9 @@ class WatchedRun(Run):
     def site(self, frame: FrameType) -> int:
         """Return the number of the learner's instruction in progress.
 
-        It is sought in `frame` and then in its callers. Places that a translation has
-        numbered have numbers from 0 up, the others from the highest number down. The
-        result is the number shifted left by OPERATION bits.
+        The instruction is sought in `frame` and then in its callers. Instructions that
+        a translation has numbered have numbers from 0 up, the others from the highest
+        number down. The number is returned shifted left by OPERATION bits.
         """
         known = self._sites.get
         while True:
@@ -226,7 +229,7 @@ class WatchedRun(Run):
         return {SUMS: sums, FLOPS: flops}
 
     def arithmetic(self, executed: dict[int, int]) -> dict[Place, int]:
-        """Return how many floating-point operations each line has done.
+        """Return how many floating-point operations each line has performed.
 
         executed: how often each load was executed, by the number of its place.
         """
@@ -241,7 +244,7 @@ class WatchedRun(Run):
 
 
 def sample(blocks: int, most: int = MOST_BLOCKS) -> frozenset[int]:
-    """Return the blocks of a grid to record: all, or `most` from all over it."""
+    """Return the blocks of a grid to record: all, or `most` spread over the grid."""
     if blocks <= most:
         return frozenset(range(blocks))
     edge = most // 4

@@ -33,7 +33,7 @@ class Accesses(Values):
         return node
 
     def array(self, node: ast.expr, of: Arr) -> tuple[ast.expr, str]:
-        """Return an expression for an array, and its name if it has aliases, or ''."""
+        """Return an array's expression, and its name, or '' if it has no aliases."""
         if isinstance(node, ast.Name) and node.id not in self._bare:
             self.made.aliases[node.id] = of.ndim
             return node, node.id
@@ -165,7 +165,7 @@ class Accesses(Values):
         return syntax.either(noted, note, where=node)
 
     def _iteration(self, node: ast.expr) -> tuple[int, ast.expr]:
-        """Return a new list's number, and a call that notes the iteration in it."""
+        """Return a new list's number, and a call that appends the iteration to it."""
         assert self.around is not None
         number = self.function.number(node, 0, Spotted())
         at = self.function.local_number(number)
@@ -175,7 +175,7 @@ class Accesses(Values):
     def note(
         self, number: int, base: ast.expr, alias: str, indices: list["Index"], node: Any
     ) -> ast.expr:
-        """Make the call `__note__((7, __n_x, i, j))`, which returns None."""
+        """Make a call such as `__note__((7, __n_x, i, j))`, which returns None."""
         memory = self.of_array(base, alias, "n", node)
         zero = syntax.constant(0, node)
         if len(indices) <= 2:
@@ -210,7 +210,10 @@ class Accesses(Values):
         node: ast.AST,
         operation: int = WRITE,
     ) -> None:
-        """Add statements that store to an element, mark it, and note a WRITE."""
+        """Add statements that store to an element.
+
+        They also mark the element as written, and note a WRITE.
+        """
         verb = "write" if operation == WRITE else CHANGES
         self._remember(target, base, alias, indices, verb)
         row = self.of_array(base, alias, "v", target)
@@ -249,7 +252,7 @@ class Accesses(Values):
         )
 
     def fitted(self, value: ast.expr, given: Kind, to: Any, node: ast.AST) -> ast.expr:
-        """Convert a value for a store; memory itself rounds to float32."""
+        """Convert a value for a store, except where the memory itself rounds it."""
         if not isinstance(given, Num) or given.number is to or to.kind == "b":
             return value
         if to.kind == "f" and to.bits > 16:
@@ -279,7 +282,7 @@ class Accesses(Values):
         return made
 
     def _checked(self, index: "Index", node: ast.AST) -> ast.expr:
-        """Return an index, with a check if it may be negative."""
+        """Return code for an index, with a check unless it cannot be negative."""
         if index.natural:
             return index.use()
         zero = syntax.constant(0, node)

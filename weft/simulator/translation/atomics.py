@@ -1,4 +1,4 @@
-"""Translates atomic operations to plain ones: a running thread is not interrupted."""
+"""Translates atomic operations into plain ones, because no thread is interrupted."""
 
 import ast
 

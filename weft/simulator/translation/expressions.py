@@ -138,7 +138,7 @@ class Expressions(Atomics):
     # Calls
 
     def _call(self, node: ast.Call) -> ast.expr:
-        """Translate a call: of a type, a device function, an operation, ..."""
+        """Translate a call to a type, a device function, an operation and so on."""
         function: Kind = getattr(node, "callee", None)
         if (always := getattr(node, "always", None)) is not None:
             return syntax.constant(always, node)
@@ -183,7 +183,7 @@ class Expressions(Atomics):
         return self._cast(node, self.plain(node, node), None)
 
     def _by_name(self, node: ast.Call, function: Named) -> ast.expr:
-        """Translate a call of a function of `cuda`, `math`, Python, ..."""
+        """Translate a call to a function of `cuda`, `math`, Python and so on."""
         owner, name = function.path[0], ".".join(function.path[1:])
         if (owner, name) in _SHAPED:  # its arguments are constants
             kept = name == "shared.array" and self.function.is_kernel
@@ -234,7 +234,7 @@ class Expressions(Atomics):
     def _plainly(
         self, node: ast.Call, name: str, made: list[ast.expr], given: list[Kind]
     ) -> ast.expr | None:
-        """Translate a call of one of Python's own functions, or return None.
+        """Translate a call to one of Python's own functions, or return None.
 
         Returns None unless Python's function or a conversion gives Numba's result.
         """
@@ -260,7 +260,7 @@ class Expressions(Atomics):
         made: list[ast.expr],
         given: list[Kind],
     ) -> ast.expr:
-        """Translate a call of a function of numbers."""
+        """Translate a call to a function of numbers."""
         kinds = tuple(k for k in given if isinstance(k, Num))
         parts = self._ready(operation, tuple(made), kinds, node)
         tail = "_".join(str(k.number) for k in kinds)

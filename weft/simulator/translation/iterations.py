@@ -52,7 +52,7 @@ class Around:
         return cls(ITERATION, None, ast.Pass())
 
     def iteration(self, node: ast.AST) -> ast.expr:
-        """Return an expression for the current iteration."""
+        """Return an expression that identifies the current iteration."""
         if not self._used:
             self._used = True
             begins, each = self.begins, self.each

@@ -46,7 +46,7 @@ class Body:
     """A function that is being translated: its places, and the values of its names.
 
     noting: what is noted. `spots`, `numbered` and `flops` have an entry for each place
-    that notes something; see `rewriting.Rewritten`.
+    where something is noted; see `rewriting.Rewritten`.
     """
 
     def __init__(
@@ -84,12 +84,12 @@ class Body:
 
     @property
     def last_access(self) -> Spotted:
-        """The last spot that touches memory, not one for counts or iterations."""
+        """The last spot of a memory access, ignoring those of counts and iterations."""
         found = (spot for spot in reversed(self.spots) if spot is not None)
         return next(spot for spot in found if spot.operation >= 0)
 
     def device(self, value: Any, kinds: tuple[Kind, ...]) -> str:
-        """Return the name by which to call a device function with these `kinds`."""
+        """Return the name to call a device function by, for arguments of `kinds`."""
         for name, known, given in self.devices:
             if known is value and given == kinds:
                 return name

@@ -22,9 +22,9 @@ NOTES, BASE = "__notes__", "__base__"
 class Noting(Enum):
     """The level of detail of a kernel's notes.
 
-    NONE: nothing. NUMBERS: for each place the numbers of the elements, in lists for
-    each thread. ACCESSES: each access in one log, in order. CALLS: as ACCESSES, but
-    each load is a call.
+    NONE: nothing. NUMBERS: the numbers of the elements accessed at each place, in one
+    list per thread. ACCESSES: each access, in one log, in order. CALLS: like ACCESSES,
+    but each load is a call.
     """
 
     NONE = "none"
@@ -39,7 +39,7 @@ class Spotted:
 
     `array` is the name of the array, '' if it has none. For a store, `counts` maps
     lists of reads to the lists in which the store notes their lengths. `kinds` are
-    those of an atomic operation. `iterations` is the number of the list with the
+    those of `trace.notes.Spot`. `iterations` is the number of the list with the
     iterations in which the place is executed, -1 if lanes are in step.
     """
 
@@ -70,7 +70,7 @@ def is_load(node: ast.AST) -> bool:
 
 
 class MarkArithmetic(ast.NodeVisitor):
-    """Marks the largest expressions with arithmetic in them, outside indices."""
+    """Marks the largest expressions that contain arithmetic, except in indices."""
 
     def visit_BinOp(self, node: ast.BinOp) -> None:
         _mark(node, 0)

@@ -46,7 +46,10 @@ def numpys_of(found: tuple[Number, ...]) -> Any:
 
 
 def written(to: Cast | None) -> str:
-    """Format a conversion as part of a name: "f64", or for a tuple "of_f64_same_"."""
+    """Format a conversion as part of a name.
+
+    Examples are "f64" and, for a tuple, "of_f64_same_".
+    """
     if isinstance(to, tuple):
         return f"of_{'_'.join(map(written, to))}_"
     return "same" if to is None else to.name

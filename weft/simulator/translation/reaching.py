@@ -37,7 +37,11 @@ class Reaching:
     def _statement(
         self, node: ast.stmt, after: Calls, leave: Calls, again: Calls
     ) -> Calls:
-        """Return the functions that may be called in or after a statement."""
+        """Return the functions that may be called in or after a statement.
+
+        Calls after the next barrier are left out. after: the functions that may be
+        called after the statement. leave, again: as for `_block`.
+        """
         if hasattr(node, "counts"):
             self.after[node] = after
         match node:

@@ -94,7 +94,7 @@ class Statements(Expressions):
         return first
 
     def _lists(self, node: ast.AST) -> list[ast.stmt]:
-        """Make the statements for a thread's lists: `__l3 = __notes__[base + 3]`."""
+        """Make the statements that bind a thread's lists to names, such as `__l3`."""
         made: list[ast.stmt] = []
         for at in sorted(self.used):
             base = syntax.name(BASE, node)
@@ -199,7 +199,7 @@ class Statements(Expressions):
         return made
 
     def _out_of_step(self, node: ast.stmt, visit: Callable[[Any], None]) -> None:
-        """Translate a statement, and note the iteration in which it is executed."""
+        """Translate a statement, and make it note the iteration in which it runs."""
         if self.together is None:
             self.together = Together(nothing(node))
             self.out.append(self.together.first)
@@ -226,7 +226,11 @@ class Statements(Expressions):
     def _converting_variable(
         self, name: str, to: Cast, unset: bool, node: ast.stmt
     ) -> ast.stmt:
-        """Return a statement that converts a variable, which may be `unset`."""
+        """Return a statement that converts a variable.
+
+        unset: whether the variable may have no value yet, in which case the statement
+        does nothing.
+        """
         made = self.variable(syntax.name(name, node), to, node)
         new: ast.stmt = syntax.assign(name, made, node)
         if unset:
@@ -396,7 +400,7 @@ class Statements(Expressions):
     def _store(
         self, target: ast.Subscript, value: ast.expr, given: Kind, node: ast.stmt
     ) -> None:
-        """Translate `x[i] = value`; `value` has been translated."""
+        """Translate `x[i] = value`, where `value` has already been translated."""
         of, parts = kind(target.value), parts_of(target.slice)
         if not self._is_plain(target, given):
             self._store_elsewhere(target, value, given, node)
@@ -470,7 +474,7 @@ class Statements(Expressions):
         self._loop(node, [], around, same=False)
 
     def _begun(self, node: ast.For | ast.While) -> Around:
-        """Begin a loop: insert its `begins` statement, and return its `Around`."""
+        """Return the `Around` of a new loop, after adding its statement `begins`."""
         self._loops += 1
         around = Around(COUNTER.format(self._loops), self.around, node.body[0])
         self.out.append(around.begins)
@@ -480,7 +484,8 @@ class Statements(Expressions):
     def _iterating(self, around: Around, same: bool) -> Iterator[None]:
         """Treat what is translated within a `with` block as repeated by a loop.
 
-        same: whether all lanes that begin the loop execute equally many iterations.
+        same: whether all lanes that begin the loop execute the same number of its
+        iterations.
         """
         before = self.around, self.in_step
         self.in_step = self.in_step and (self.around is None or same)

@@ -57,7 +57,10 @@ def put(of: ast.expr, index: ast.expr, value: ast.expr, where: ast.AST) -> ast.A
 
 
 def placed(node: Node, where: ast.AST) -> Node:
-    """Give `node` and any new children the position of `where`; return `node`."""
+    """Return `node`, after giving it and its children the position of `where`.
+
+    Nodes that already have a position keep it.
+    """
     for new in (node, *ast.iter_child_nodes(node)):
         if isinstance(new, (ast.expr, ast.stmt)) and not hasattr(new, "lineno"):
             ast.copy_location(new, where)

@@ -61,7 +61,7 @@ class Values:
         return f"__{self._temporary}"
 
     def pure(self, what: str, node: ast.AST, *args: ast.expr) -> ast.expr:
-        """Return a call to `what`, a function in `numbers` without side effects."""
+        """Return a call to `what`, a function of `numbers` that has no side effects."""
         name = f"__pure_{what}"
         self.made.helpers[name] = numbers.FUNCTIONS[what]
         return syntax.call(name, args, node)
@@ -75,11 +75,11 @@ class Values:
         return syntax.call(name, args, node)
 
     def plain(self, made: ast.expr, node: ast.AST) -> ast.expr:
-        """Convert the NumPy number that `made` evaluates to into a plain number."""
+        """Return code that converts the NumPy number from `made` to a plain number."""
         return self.pure("plain", node, made)
 
     def numpys(self, made: ast.expr, given: Kind, node: ast.AST) -> ast.expr:
-        """Convert a plain number, or each in a tuple, to a NumPy number of its type.
+        """Convert a plain number, or all numbers of a tuple, to NumPy's types.
 
         Other values, and a single bool or int64, are left unchanged.
         """
@@ -131,7 +131,7 @@ class Values:
         return made
 
     def _spill(self, made: list[ast.expr], mark: int) -> None:
-        """Assign expressions in `made` to names before the statements from `mark` on.
+        """Assign expressions in `made` to names, in statements inserted at `mark`.
 
         Only expressions that would otherwise be evaluated out of order are assigned.
         """
@@ -158,7 +158,7 @@ class Values:
         return syntax.name(name, node)
 
     def rounded(self, made: ast.expr, node: ast.AST) -> ast.expr:
-        """Round a float to float32."""
+        """Return an expression that rounds the float `made` to float32."""
         if not self._lifting:
             return self.pure("round32", node, made)
         self.made.helpers[CELL] = numbers.CELL
@@ -285,7 +285,7 @@ class Values:
         return self.converted(made, num(given), cast, node)
 
     def variable(self, made: ast.expr, to: Cast, node: ast.AST) -> ast.expr:
-        """Convert a variable that may have one of two types to the wider one."""
+        """Convert a variable, which has either of two types, to the wider of them."""
         return self.applied(f"as_{numbers.written(to)}", numbers.wider(to), node, made)
 
     def _unaryop(self, node: ast.UnaryOp) -> ast.expr:
@@ -423,7 +423,7 @@ def _converts(op: ast.cmpop, a: Kind, b: Kind) -> bool:
 
 
 def _may_overflow(name: str, a: Num, b: Num, by: Any) -> bool:
-    """Return whether the operator `name` may give a result too large for an int64."""
+    """Return whether the operator `name` can give a result too large for an int64."""
     most = max(a.most, b.most) + 1
     if name == "mul":
         most = a.most + b.most
