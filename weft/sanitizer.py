@@ -357,7 +357,7 @@ def _words(trace: Trace, rows: Columns) -> tuple[Columns, Columns]:
 def _guesses(trace: Trace) -> frozenset[int]:
     """Return the instructions that only read the value that a compare-and-swap expects.
 
-    If the value is stale, the swap simply fails, so the read is allowed to race with
+    If the value is stale, the swap fails, so the read is allowed to race with
     atomics. An instruction is returned if the thread's next access to the same element
     is a compare-and-swap at least once, and never anything else.
     """

@@ -1,4 +1,4 @@
-"""Time your kernels beside a library, and show what share of the peak they reach.
+"""Time your kernels against a library, and show what share of the peak they reach.
 
     table = bench.compare(
         "8192 x 8192 float32",

@@ -547,7 +547,7 @@ def awaited(trace: Trace, fault: Fault) -> str:
     """Return what an endless loop waits for: the element that its thread polls.
 
     The text also names the last thread to store to that element, if any has. It is ''
-    for other faults, and if the thread polls nothing: then its loop may simply have
+    for other faults, and if the thread polls nothing: then its loop may only have
     taken too long.
     """
     if fault.kind != "endless-loop" or fault.headline:

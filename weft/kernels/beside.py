@@ -26,7 +26,7 @@ def before_others(trace: Trace) -> Verdict | None:
 
 
 def fence(trace: Trace) -> Verdict | None:
-    """Return the verdict on a store that the TMA or wgmma may not see, or None."""
+    """Return the verdict on a store that the TMA or wgmma might miss, or None."""
     found = unseen(trace)
     return None if found is None else _unseen(trace, found)
 

@@ -432,8 +432,9 @@ def handing(trial: Trial, name: str) -> list[Place]:
 def alone(result: Result) -> int | None:
     """Return the block that stored the wrong element, if no other block was involved.
 
-    Returns None if another block stored to that element too, or to one that this block
-    read, if atomic operations changed it, or if the grid has only one block.
+    Returns None if another block also stored to that element or to one that this block
+    read, if atomic operations changed the wrong element, or if the grid has only one
+    block.
     """
     trace = result.done.trace
     rows = trace.stores(result.name, result.byte)

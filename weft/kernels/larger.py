@@ -186,7 +186,7 @@ def along(exercise: KernelExercise, largest: int) -> tuple[int, ...]:
     """Return the larger values to try for a size that is one number.
 
     If the launch does not grow with the size, each thread runs a loop, and a value that
-    gives it LAPS iterations is included. Returns () if the launch nevertheless has a
+    gives it 40 iterations is included. Returns () if the launch nevertheless has a
     thread for every element: the kernel may then not be meant for more elements.
     """
     if exercise.checks_launch:

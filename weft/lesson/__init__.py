@@ -184,9 +184,8 @@ def on_gpu(reason: str) -> bool:
 def has_tools(*names: str) -> bool:
     """Return whether GPU cells can use these tools; if not, print what is missing.
 
-    names: rows of `device/tools.toml`. Also returns True where no kernel runs on a GPU,
-    and for a tool that is not needed because the tool that it works with is missing as
-    well.
+    names: rows of `device/tools.toml`. Also returns True where no kernel runs on a GPU.
+    A missing tool does not count if the tool that it works with is missing too.
     """
     lacking = tools.absent(names) if device.find().usable else []
     for tool in lacking:

@@ -35,7 +35,7 @@ class Refused(Exception):
 
 
 def missing() -> str:
-    """Return a sentence that says what is missing to check tile kernels here, or ""."""
+    """Return why tile kernels cannot be checked here, or "" if they can."""
     try:
         found = find_spec(PACKAGE) is not None
     except ModuleNotFoundError:  # not even the package `cuda` exists

@@ -58,7 +58,7 @@ class Window:
         self.loaded = [*left, Loaded(start, stop, swizzle)]
 
     def other_swizzle(self, start: int, stop: int, swizzle: int) -> Loaded | None:
-        """Return a loaded box with another swizzle that overlaps the range, or None."""
+        """Return a loaded box in the range that has another swizzle, or None."""
         for each in self.loaded:
             if each.start < stop and start < each.stop and each.swizzle != swizzle:
                 return each
