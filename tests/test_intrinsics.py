@@ -1,5 +1,6 @@
 """What Numba lacks: the twins here; the GPU's PTX where CUDA is installed."""
 
+import inspect
 import os
 import subprocess
 import sys
@@ -29,6 +30,8 @@ def test_each_public_name_is_an_operation():
         assert operation is not None
         assert operation.name == name
         assert operation.twin.__doc__, name
+        assert inspect.getdoc(operation.on_host), name  # what `help` shows
+        assert operation.on_host.__name__ == name
     assert registry.of(len) is None
 
 

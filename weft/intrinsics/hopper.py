@@ -45,9 +45,11 @@ tma_load = _register(
     "tma_load",
     """Start to load a box of a tensor: `(tile, i, tensor_map, col, row, bars, s)`.
 
-    The box whose first element is (row, col) goes to `tile[i]` and on; what is outside
-    of the tensor becomes 0. `col` is at a multiple of 16 bytes. The bytes of the box
-    count at the mbarrier `bars[s]`. One thread calls it.
+    The box begins at element (row, col) of the tensor, and is written to shared memory
+    from `tile[i]` on. Its elements that are outside the tensor become 0. `col` times
+    the element size must be a multiple of 16 bytes. `tile[i]` must be at a multiple of
+    128 bytes, or of 1024 if wgmma reads the box. The mbarrier `bars[s]` counts all
+    bytes of the box as they arrive. Only one thread makes the call.
     """,
     instruction(
         f"{_LOAD} [$0], [$1, {{$2, $3}}], [$4];", "SHARED MAP NUMBER NUMBER SHARED"
@@ -56,10 +58,11 @@ tma_load = _register(
 )
 tma_load_multicast = _register(
     "tma_load_multicast",
-    """Load a box for several blocks: `(tile, i, tensor_map, col, row, bars, s, mask)`.
+    """Start to multicast a box: `(tile, i, tensor_map, col, row, bars, s, mask)`.
 
-    As `tma_load`, for each block of the cluster whose bit is set in `mask`: the box
-    goes to the same place there, and its bytes count at the same mbarrier.
+    Works as `tma_load`, but loads the box into each block k of the cluster for which
+    bit k of `mask` is set. At least one bit must be set. Each of these blocks receives
+    the box at its own `tile[i]` and counts the bytes at its own mbarrier `bars[s]`.
     """,
     instruction(
         "{ .reg .b16 m; cvt.u16.u32 m, $5; "
@@ -70,11 +73,15 @@ tma_load_multicast = _register(
 )
 tma_store = _register(
     "tma_store",
-    """Start to store a box: `(tensor_map, col, row, tile, i)`.
+    """Start to store a box of a tensor: `(tensor_map, col, row, tile, i)`.
 
-    What is outside of the tensor is not written. `col` is at a multiple of 16 bytes,
-    and neither `col` nor `row` is negative. `fence_async` has to come before,
-    `bulk_commit` and a wait after. One thread calls it.
+    The box is read from shared memory, from `tile[i]` on, and its first element goes to
+    (row, col) of the tensor. Elements that would be outside the tensor are not written.
+    `col` times the element size must be a multiple of 16 bytes, and neither `col` nor
+    `row` may be negative. `tile[i]` must be at a multiple of 128 bytes. Each thread
+    that wrote to the box must first call `fence_async` and reach a barrier. Only one
+    thread starts the store. That thread then calls `bulk_commit`, followed by
+    `bulk_wait_read` or `bulk_wait`.
     """,
     instruction(
         "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group "
@@ -85,19 +92,28 @@ tma_store = _register(
 )
 bulk_commit = _register(
     "bulk_commit",
-    """Make a group of this thread's stores since the last group.""",
+    """Group the TMA stores that this thread has started since its last group.""",
     instruction("cp.async.bulk.commit_group;"),
     lambda hopper: hopper.tensors.commit(),
 )
 bulk_wait_read = _register(
     "bulk_wait_read",
-    """Wait until all but the last n groups have read shared memory: n a constant.""",
+    """Wait until the TMA has read the boxes of all but the last n groups: `(n)`.
+
+    The groups are those that this thread has made with `bulk_commit`. The shared memory
+    of the boxes can then be overwritten. n: a number that is known when the kernel is
+    compiled.
+    """,
     instruction("cp.async.bulk.wait_group.read {0};", "LITERAL"),
     lambda hopper, n: hopper.tensors.wait(n, stored=False),
 )
 bulk_wait = _register(
     "bulk_wait",
-    """Wait until all but the last n groups have been stored: n a constant.""",
+    """Wait until the stores of all but the last n groups are complete: `(n)`.
+
+    The groups are those that this thread has made with `bulk_commit`. The boxes are
+    then in global memory. n: a number that is known when the kernel is compiled.
+    """,
     instruction("cp.async.bulk.wait_group {0};", "LITERAL"),
     lambda hopper, n: hopper.tensors.wait(n, stored=True),
 )
@@ -105,15 +121,16 @@ fence_tensor_map = _register(
     "fence_tensor_map",
     """Let a block use a tensor map that the host has written: `(tensor_map)`.
 
-    A thread of each block calls it for each map, and the block synchronises, before
-    any thread of the block uses the map.
+    In each block, one thread must call it for each map, before using that map itself.
+    Other threads of the block may use the map only after a barrier that follows the
+    call.
     """,
     instruction("fence.proxy.tensormap::generic.acquire.sys [$0], 128;", "MAP"),
     lambda hopper, tensor_map: hopper.tensors.fence(tensor_map),
 )
 fence_async = _register(
     "fence_async",
-    """Let TMA and wgmma see what this thread has stored in shared memory.""",
+    """Make this thread's stores to shared memory visible to the TMA and to wgmma.""",
     instruction("fence.proxy.async.shared::cta;"),
     lambda hopper: hopper.fence_async(),
 )
@@ -127,11 +144,11 @@ _DESCRIPTOR = (
 )
 descriptor = _register(
     "descriptor",
-    """Describe an operand of wgmma: `(tile, i)` -> int64.
+    """Return the descriptor of a wgmma operand in shared memory: `(tile, i)` -> int64.
 
-    The operand begins at `tile[i]`, which has to be a multiple of 1024 bytes. Its rows
-    are 128 bytes of k each, with the 128-byte swizzle. 32 bytes further along k, the
-    descriptor is 2 more.
+    The operand begins at `tile[i]`, which must be at a multiple of 1024 bytes. Each of
+    its rows is 128 bytes along k, stored with the 128-byte swizzle. To move 32 bytes
+    along k, add 2 to the descriptor.
     """,
     instruction(_DESCRIPTOR, "SHARED", gives="int64", stays=False),
     lambda hopper, tile, i: hopper.groups.descriptor("descriptor", tile, i),
@@ -263,11 +280,15 @@ def _from_words(name: str, form: Format) -> Does:
     return wgmma
 
 
-_MEANING = """`acc += a @ b.T` by a warpgroup, asynchronously: `(acc, n, a, b, add)`.
+_MEANING = """Start `acc += a @ b.T` in a warpgroup: `(acc, n, a, b, add)`.
 
-    a: 64 rows, b: n rows, of {0} numbers along k, by their descriptors. acc: n / 2
-    float32 of each thread, a local array. Where `add` is 0, what it held is forgotten.
-    `wgmma_fence` has to come before the first, `wgmma_commit` and `wgmma_wait` after.
+    a, b: descriptors of 64 rows and of n rows, each of {0} numbers along k.
+    n: a multiple of 8, at most 256, that is known when the kernel is compiled. acc: a
+    local array of float32, whose first n / 2 elements are this thread's sums. If `add`
+    is 0, the product overwrites them. All 128 threads of the warpgroup make the call.
+
+    `wgmma_fence` must come before the first product, and `wgmma_commit` and then
+    `wgmma_wait` after the last. Until that wait is over, only products may use `acc`.
     """
 wgmma_bf16 = _register(
     "wgmma_bf16",
@@ -283,25 +304,40 @@ wgmma_e4m3 = _register(
 )
 wgmma_fence = _register(
     "wgmma_fence",
-    """Order the registers of `acc` before the products that follow.""",
+    """Order this thread's earlier register accesses before the products that follow.
+
+    It must come before the first product. It is needed again whenever instructions
+    other than products have accessed the sums, or the words of a left operand in
+    registers, that the next product uses.
+    """,
     instruction("wgmma.fence.sync.aligned;"),
     lambda hopper: hopper.groups.fence(),
 )
 wgmma_commit = _register(
     "wgmma_commit",
-    """Make a group of the products since the last group.""",
+    """Group the products that this warpgroup has started since its last group.""",
     instruction("wgmma.commit_group.sync.aligned;"),
     lambda hopper: hopper.groups.commit(),
 )
 wgmma_wait = _register(
     "wgmma_wait",
-    """Wait until all but the last n groups are done: n a constant.""",
+    """Wait until all but this warpgroup's last n groups of products are done: `(n)`.
+
+    The operands of the finished products can then be overwritten, and their sums can be
+    used unless a later product still changes them. n: a number that is known when the
+    kernel is compiled.
+    """,
     instruction("wgmma.wait_group.sync.aligned {0};", "LITERAL"),
     lambda hopper, n: hopper.groups.wait(n),
 )
 hold = _register(
     "hold",
-    """Keep the compiler from moving uses of `acc` up across this: `(acc, count)`.""",
+    """Keep the compiler from moving uses of `acc` ahead of this call: `(acc, count)`.
+
+    acc: a local array. count: the number of elements to hold, from the first, which is
+    known when the kernel is compiled. Call it after `wgmma_wait`, because the compiler
+    does not know that products write to `acc` until then. It adds no instruction.
+    """,
     _hold,
     lambda hopper, acc, count: hopper.groups.hold("hold", acc, count),
 )
@@ -348,10 +384,12 @@ stmatrix_x4 = register(
     _stmatrix(
         4,
         False,
-        """Store four 8 × 8 matrices of 16 bits: `(tile, i, w0, w1, w2, w3)`.
+        """Store four 8 × 8 matrices of 16-bit numbers: `(tile, i, w0, w1, w2, w3)`.
 
-    The reverse of `ldmatrix_x4`: `tile[i]` is the start of the row that this lane
-    addresses, and the words are its part of the four matrices. All 32 lanes call it.
+    This is the reverse of `ldmatrix_x4`. `tile[i]`, in shared memory, is the start of
+    the 16-byte row that this lane addresses, on a 16-byte boundary. Lanes 0 to 7
+    address the rows of the first matrix, lanes 8 to 15 those of the second, and so on.
+    Each word is this lane's part of one matrix. All 32 lanes make the call.
     """,
     )
 )
@@ -359,10 +397,13 @@ stmatrix_x2_trans = register(
     _stmatrix(
         2,
         True,
-        """Store two 8 × 8 matrices of 16 bits transposed: `(tile, i, w0, w1)`.
+        """Store two 8 × 8 matrices of 16-bit numbers, transposed: `(tile, i, w0, w1)`.
 
-    `tile[i]` is the start of the row in memory that this lane addresses, a column of a
-    matrix; only the places of lanes 0 to 15 are used. All 32 lanes call it.
+    `tile[i]`, in shared memory, is the start of the 16-byte row that this lane
+    addresses, on a 16-byte boundary. Each row receives one column of a matrix: lanes 0
+    to 7 address the rows for the first matrix, lanes 8 to 15 those for the second. What
+    the other lanes pass as `tile[i]` is ignored. Each word is this lane's part of one
+    matrix. All 32 lanes make the call.
     """,
     )
 )
@@ -403,30 +444,43 @@ def _named_barrier(hopper: Any, number: Any, threads: Any) -> Iterator[None]:
 
 setmaxnreg_dec = _register(
     "setmaxnreg_dec",
-    """Give registers back, each thread keeps n: a constant.""",
+    """Release registers, so that each thread of the warpgroup keeps n: `(n)`.
+
+    n: a multiple of 8, from 24 to 256, that is known when the kernel is compiled. It
+    must be at most the number that each thread had before. All 128 threads of the
+    warpgroup make the call.
+    """,
     instruction("setmaxnreg.dec.sync.aligned.u32 {0};", "LITERAL"),
     lambda hopper, n: hopper.groups.registers("setmaxnreg_dec", n),
 )
 setmaxnreg_inc = _register(
     "setmaxnreg_inc",
-    """Take registers, until each thread has n: a constant.
+    """Acquire registers, so that each thread of the warpgroup has n: `(n)`.
 
-    Waits until other warpgroups of the block have given back enough of them.
+    The call waits until other warpgroups of the block have released enough registers
+    with `setmaxnreg_dec`. n: a multiple of 8, from 24 to 256, that is known when the
+    kernel is compiled. It must be at least the number that each thread had before. All
+    128 threads of the warpgroup make the call.
     """,
     instruction("setmaxnreg.inc.sync.aligned.u32 {0};", "LITERAL"),
     lambda hopper, n: hopper.groups.registers("setmaxnreg_inc", n),
 )
 named_barrier = _register(
     "named_barrier",
-    """A barrier of some of a block's warps: `(number, threads)`, number 1 to 15.""",
+    """Synchronise some of the block's warps at a barrier: `(number, threads)`.
+
+    number: which barrier, from 1 to 15 (`cuda.syncthreads` uses barrier 0). threads:
+    how many threads must arrive, a multiple of 32, and at most those of the block.
+    """,
     instruction("bar.sync $0, $1;", "NUMBER NUMBER"),
     _named_barrier,
 )
 cluster_sync = _register(
     "cluster_sync",
-    """A barrier of all threads of all blocks of a cluster.
+    """Wait until all threads of all blocks of the cluster have arrived.
 
-    The threads of a warp call it as one. Threads that have ended are not waited for.
+    Threads that have ended are not waited for. The threads of a warp must call it
+    together.
     """,
     instruction(
         "barrier.cluster.arrive.release.aligned; barrier.cluster.wait.acquire.aligned;"
@@ -435,42 +489,49 @@ cluster_sync = _register(
 )
 cluster_arrive = _register(
     "cluster_arrive",
-    """Arrive at the barrier of the cluster, and go on; later, call `cluster_wait`.
+    """Arrive at the barrier of the cluster without waiting.
 
-    What the thread has done before is known after the wait. The threads of a warp call
-    it as one, and each of them calls `cluster_wait` before it arrives again.
+    Each thread must call `cluster_wait` before it arrives again. What a thread did
+    before it arrived is visible to the other threads of the cluster after their
+    `cluster_wait`. The threads of a warp must call it together.
     """,
     instruction("barrier.cluster.arrive.release.aligned;"),
     lambda hopper: hopper.clusters.come("cluster_arrive"),
 )
 cluster_arrive_relaxed = _register(
     "cluster_arrive_relaxed",
-    """Arrive as `cluster_arrive` does, without passing on what the thread has done.
+    """Arrive as `cluster_arrive` does, but without making earlier writes visible.
 
-    The wait then says that all threads have come so far, and nothing of memory.
+    After their `cluster_wait`, other threads can rely on this thread's arrival, but not
+    on seeing what it wrote before. The threads of a warp must call it together.
     """,
     instruction("barrier.cluster.arrive.relaxed.aligned;"),
     lambda hopper: hopper.clusters.come("cluster_arrive_relaxed", relaxed=True),
 )
 cluster_wait = _register(
     "cluster_wait",
-    """Wait until all threads of the cluster have arrived since this one's last wait.
+    """Wait until all threads of the cluster have arrived at its barrier.
 
-    Threads that have ended are not waited for. The threads of a warp call it as one.
+    Since its last wait, the calling thread must have arrived as well, by
+    `cluster_arrive` or `cluster_arrive_relaxed`. Threads that have ended are not waited
+    for. The threads of a warp must call it together.
     """,
     instruction("barrier.cluster.wait.acquire.aligned;"),
     _cluster_wait,
 )
 cluster_rank = _register(
     "cluster_rank",
-    """The number of this block in its cluster.""",
+    """Return the number of this block in its cluster, from 0, as an int32.""",
     instruction("mov.u32 $0, %cluster_ctarank;", gives="int32"),
     lambda hopper: np.int32(hopper.clusters.rank),
     "int32",
 )
 cluster_size = _register(
     "cluster_size",
-    """The number of blocks in this block's cluster, 1 without clusters.""",
+    """Return how many blocks this block's cluster has, as an int32.
+
+    Without clusters, that is 1.
+    """,
     instruction("mov.u32 $0, %cluster_nctarank;", gives="int32"),
     lambda hopper: np.int32(hopper.clusters.size),
     "int32",
@@ -479,9 +540,9 @@ cluster_load = _register(
     "cluster_load",
     """Load `x[i]` from the shared memory of block `rank`: `(x, i, rank)` -> float32.
 
-    x: a shared array of float32, which is at the same place in each block. A
-    `cluster_sync` has to come before, after the stores there, and another one after:
-    until then that block must not end, nor change what is read.
+    x: a shared array of float32, at the same place in each block of the cluster. A
+    `cluster_sync` must come between that block's stores to the element and this load.
+    Another one must follow the load before that block ends or changes the element.
     """,
     instruction(
         _there("ld.shared::cluster.f32 $0, [t];", "$1, $2"),
@@ -496,8 +557,9 @@ cluster_store = _register(
     "cluster_store",
     """Store to `x[i]` in the shared memory of block `rank`: `(x, i, rank, value)`.
 
-    x: a shared array of float32. That block has to have begun, and must not end before;
-    its threads find the value after a barrier of the cluster.
+    x: a shared array of float32, at the same place in each block of the cluster. That
+    block must have begun, and must not end before the store is done. Its threads can
+    read the value after the next barrier of the cluster, such as `cluster_sync`.
     """,
     instruction(
         _there("st.shared::cluster.f32 [t], $2;", "$0, $1"),
@@ -508,9 +570,10 @@ cluster_store = _register(
 )
 cluster_atomic_add = _register(
     "cluster_atomic_add",
-    """Add to `x[i]` of block `rank`, atomically: `(x, i, rank, value)` -> old value.
+    """Add atomically to `x[i]` of block `rank`: `(x, i, rank, value)` -> old value.
 
-    x: a shared array of float32. It orders no other accesses.
+    x: a shared array of float32, at the same place in each block of the cluster. The
+    addition is relaxed: it orders no other memory accesses.
     """,
     instruction(
         _there("atom.relaxed.cluster.shared::cluster.add.f32 $0, [t], $3;", "$1, $2"),
@@ -523,7 +586,11 @@ cluster_atomic_add = _register(
 )
 cluster_atomic_add_int32 = _register(
     "cluster_atomic_add_int32",
-    """Add as `cluster_atomic_add` does, in a shared array of int32.""",
+    """Add atomically to an int32 of block `rank`: `(x, i, rank, value)` -> old value.
+
+    Works as `cluster_atomic_add`, but `x` is a shared array of int32, and `value` an
+    integer.
+    """,
     instruction(
         _there("atom.relaxed.cluster.shared::cluster.add.s32 $0, [t], $3;", "$1, $2"),
         "SHARED NUMBER NUMBER",
@@ -537,7 +604,12 @@ cluster_atomic_add_int32 = _register(
 )
 mbarrier_arrive_at = _register(
     "mbarrier_arrive_at",
-    """Arrive at the mbarrier of block `rank` of the cluster: `(bars, i, rank)`.""",
+    """Arrive at the mbarrier `bars[i]` of block `rank`: `(bars, i, rank)`.
+
+    bars: a shared array of uint64, at the same place in each block of the cluster. That
+    block must have initialised the mbarrier, and must not have ended. The call does not
+    wait.
+    """,
     instruction(
         _there("mbarrier.arrive.shared::cluster.b64 _, [t];", "$0, $1"),
         "SHARED NUMBER",
@@ -550,21 +622,23 @@ mbarrier_arrive_at = _register(
 
 griddep_wait = _register(
     "griddep_wait",
-    """Wait until the grids before this one have ended, and see all they have written.
+    """Wait until the grids before this one have ended and their writes are visible.
 
-    For a kernel that is launched early (`weft.prepare`): a thread calls it before it
-    accesses global memory that these grids access. In any other launch it returns at
-    once, as in the simulator, where each launch ends before the next begins.
+    A kernel that is launched early (`weft.prepare` with `early=True`) must call it
+    before it accesses global memory that those grids read or write. In any other
+    launch, the call returns at once. It also does so in the simulator, where each
+    launch ends before the next begins.
     """,
     instruction("griddepcontrol.wait;"),
     lambda hopper: None,
 )
 griddep_launch = _register(
     "griddep_launch",
-    """Let the next grid begin, if it is launched early, once all blocks have said so.
+    """Let the next grid begin once all blocks of this one have made this call or ended.
 
-    A block that ends has said so too. The next grid's blocks start where there is room
-    for them, and see what this grid has written only after `griddep_wait`.
+    The call has an effect only if the next grid is launched early (`weft.prepare` with
+    `early=True`). The next grid's blocks can then start as soon as there is room for
+    them. Only after `griddep_wait` are they sure to see what this grid has written.
     """,
     instruction("griddepcontrol.launch_dependents;"),
     lambda hopper: None,
@@ -573,10 +647,11 @@ griddep_launch = _register(
 
 tma_load_plane = _register(
     "tma_load_plane",
-    """Start to load a box: `(tile, i, stack_map, col, row, plane, bars, s)`.
+    """Start to load a box of a stack: `(tile, i, stack_map, col, row, plane, bars, s)`.
 
-    As `tma_load`, from matrix `plane` of a stack. Rows past the end of a matrix are
-    zeros, also where another matrix follows; a store leaves them alone.
+    Works as `tma_load`, but loads from matrix `plane` of a stack of matrices (see
+    `weft.stack_maps`). Rows of the box past the end of the matrix become 0, even if
+    another matrix follows in memory.
     """,
     instruction(
         "cp.async.bulk.tensor.3d.shared::cluster.global.tile"
@@ -587,9 +662,11 @@ tma_load_plane = _register(
 )
 tma_store_plane = _register(
     "tma_store_plane",
-    """Start to store a box: `(stack_map, col, row, plane, tile, i)`.
+    """Start to store a box of a stack: `(stack_map, col, row, plane, tile, i)`.
 
-    As `tma_store`, to matrix `plane` of a stack.
+    Works as `tma_store`, but stores to matrix `plane` of a stack of matrices (see
+    `weft.stack_maps`). `plane` may not be negative either. Rows of the box past the end
+    of the matrix are not written, even if another matrix follows in memory.
     """,
     instruction(
         "cp.async.bulk.tensor.3d.global.shared::cta.tile.bulk_group "
@@ -616,11 +693,13 @@ def _descriptor_columns(hopper: Any, tile: Any, i: Any, apart: Any) -> Any:
 
 descriptor_columns = _register(
     "descriptor_columns",
-    """Describe a right operand whose rows are along k: `(tile, i, apart)` -> int64.
+    """Return the descriptor of an operand stored k by k: `(tile, i, apart)` -> int64.
 
-    The operand is stored as boxes of 64 columns, `apart` bytes from box to box, with
-    the 128-byte swizzle; each row of a box is one k. It begins at `tile[i]`, which has
-    to be a multiple of 1024 bytes. 16 rows further along k, the descriptor is 128 more.
+    The operand is the right one of `wgmma_bf16_chained`. It consists of boxes of 64
+    columns of 2-byte numbers. Each box has one row of 128 bytes for each k, stored with
+    the 128-byte swizzle. The first box begins at `tile[i]`, which must be at a multiple
+    of 1024 bytes, and each further box `apart` bytes after the previous one. To move 16
+    rows along k, add 128 to the descriptor.
     """,
     instruction(_COLUMNS, "SHARED NUMBER", gives="int64", stays=False),
     _descriptor_columns,
@@ -628,19 +707,25 @@ descriptor_columns = _register(
 )
 wgmma_bf16_chained = _register(
     "wgmma_bf16_chained",
-    """`acc += a @ b`, a in registers, asynchronously: `(acc, n, words, at, b, add)`.
+    """Start `acc += a @ b`, with `a` in registers: `(acc, n, words, at, b, add)`.
 
-    a: 64 rows of 16 bfloat16, of which each thread passes `words[at]` to
-    `words[at + 3]`. b: 16 rows along k of n columns, by `descriptor_columns`. acc: n/2
-    float32 of each thread. Where `add` is 0, what it held is forgotten. Until the
-    product is done, `words` must not change.
+    a: 64 rows of 16 bfloat16. Each thread passes its part of them as the four elements
+    of `words` from `words[at]` on. words: a local array of int32, which must not change
+    until the product is done. at: a number that is known when the kernel is compiled.
+    b: the descriptor, from `descriptor_columns`, of 16 rows, one for each k, of n
+    bfloat16 each. acc: a local array of float32, whose first n / 2 elements are this
+    thread's sums. If `add` is 0, the product overwrites them. The limits of n, and the
+    calls that must come before and after, are those of `wgmma_bf16`.
     """,
     _wgmma("bf16", 16, ", 1, 1, 1", chained=True),
     _from_words("wgmma_bf16_chained", BFLOAT16),
 )
 hold_words = _register(
     "hold_words",
-    """As `hold`, for a local array of int32: `(words, count)`.""",
+    """Keep the compiler from moving uses of `words` ahead of this: `(words, count)`.
+
+    Works as `hold`, for a local array of int32.
+    """,
     _hold,
     lambda hopper, words, count: hopper.groups.hold("hold_words", words, count),
 )

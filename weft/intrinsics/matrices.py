@@ -29,11 +29,15 @@ from weft.intrinsics.registry import Effect, Lanes, Operation, operation, regist
 NEEDS = (7, 5)
 Calls = dict[int, tuple[Any, ...]]
 
-_MEANING = """{count} of 8 rows of 16 bytes, from shared memory to a warp's registers.
+_MEANING = """Load {count} of 8 rows of 16 bytes into registers: `(tile, index)`.
 
-    tile: 32-bit words in shared memory; index: of the first of the four words of the
-    row that this lane names, on a boundary of 16 bytes. {lanes} name rows. Returns {n}
-    int32, one word of each matrix: lane 4 * g + t gets {which}.
+    tile: a shared array of float32, int32 or uint32 with one or two axes. index: the
+    index of the first of the four numbers in the row that this lane addresses, which
+    must begin on a 16-byte boundary. All 32 lanes of the warp make the call.
+    {lanes} address one row each, eight rows per matrix.
+
+    Returns {n} int32 to each lane, one word per matrix. Lane 4 * g + t gets
+    {which}.
     """
 
 
@@ -161,11 +165,11 @@ def as_matrix(pool: Any, first: Any, rows: int, words: int) -> Any:
 def _register(number: int, transposed: bool = False) -> Any:
     """Register one form of `ldmatrix`."""
     twin = _exchange(number, transposed)
-    count = {1: "A matrix", 2: "Two matrices", 4: "Four matrices"}[number]
+    count = {1: "a matrix", 2: "two matrices", 4: "four matrices"}[number]
     lanes = {1: "Lanes 0 to 7", 2: "Lanes 0 to 15", 4: "All lanes"}[number]
     which = "word t of row g"
     if transposed:
-        which = "the 2-byte numbers g of the rows 2 * t and 2 * t + 1"
+        which = "the 2-byte numbers in column g of rows 2 * t and 2 * t + 1"
     twin.__doc__ = _MEANING.format(count=count, lanes=lanes, n=number, which=which)
     return register(
         Operation(

@@ -107,6 +107,8 @@ class Operation:
         def refuse(*_: Any) -> Any:
             raise TypeError(f"{self.name}: only a kernel can call it")
 
+        refuse.__name__ = refuse.__qualname__ = self.name
+        refuse.__doc__ = self.twin.__doc__  # for `help`
         return refuse
 
 

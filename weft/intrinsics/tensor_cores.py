@@ -333,43 +333,55 @@ def _register(mma: Mma, meaning: str) -> Any:
 
 mma_f16 = _register(
     Mma("mma_f16", FLOAT16),
-    """`c += a @ b` by a warp: (16, 16) @ (16, 8) of float16, summed in float32.
+    """Compute `c += a @ b` in a warp, for float16 with float32 sums: `(c, a, b)`.
 
-    c: 4 float32, a: 4 words, b: 2 words of each lane, two float16 in a word; see the
-    module for who holds what. Before compute capability 8.0, two instructions.
+    The shapes are (16, 16) for `a`, (16, 8) for `b` and (16, 8) for `c`. Each of the 32
+    lanes passes its fragments. The docstring of `weft.intrinsics.tensor_cores` shows
+    which lane holds which elements. c: an array of 4 float32, which receives the new
+    sums. a, b: arrays or tuples of 4 words and of 2 words, with two float16 per word.
+    Below compute capability 8.0, the call becomes two instructions.
     """,
 )
 mma_f16_k8 = _register(
     Mma("mma_f16_k8", FLOAT16, words=4),
-    """`c += a @ b` by a warp: (16, 8) @ (8, 8) of float16, summed in float32.
+    """Compute `c += a @ b` as `mma_f16` does, but with 8 numbers along k: `(c, a, b)`.
 
-    The first halves of what `mma_f16` takes: a: 2 words, b: 1 word.
+    The shapes are (16, 8) for `a`, (8, 8) for `b` and (16, 8) for `c`. The fragments of
+    `a` and `b` have 2 words and 1 word: the first halves of those that `mma_f16` takes.
     """,
 )
 mma_f16_acc16 = _register(
     Mma("mma_f16_acc16", FLOAT16, half=True),
-    """`c += a @ b` as `mma_f16`, but summed in float16: c is 2 words.""",
+    """Compute `c += a @ b` as `mma_f16` does, but with float16 sums: `(c, a, b)`.
+
+    c: an array of 2 int32, with two float16 in each.
+    """,
 )
 mma_bf16 = _register(
     Mma("mma_bf16", BFLOAT16),
-    """`c += a @ b` by a warp: (16, 16) @ (16, 8) of bfloat16, summed in float32.
+    """Compute `c += a @ b` in a warp, for bfloat16 with float32 sums: `(c, a, b)`.
 
-    c: 4 float32, a: 4 words, b: 2 words of each lane, two bfloat16 in a word.
+    The shapes are (16, 16) for `a`, (16, 8) for `b` and (16, 8) for `c`. As for
+    `mma_f16`, each lane passes 4 float32 of `c`, 4 words of `a` and 2 words of `b`,
+    here with two bfloat16 per word.
     """,
 )
 mma_tf32 = _register(
     Mma("mma_tf32", TF32),
-    """`c += a @ b` by a warp: (16, 8) @ (8, 8) of tf32, summed in float32.
+    """Compute `c += a @ b` in a warp, for tf32 with float32 sums: `(c, a, b)`.
 
-    c: 4 float32, a: 4 and b: 2 float32 of each lane, of which the lower 13 bits are
-    ignored: round them with `tf32` before.
+    The shapes are (16, 8) for `a`, (8, 8) for `b` and (16, 8) for `c`. Each lane passes
+    4 float32 of `c`, 4 of `a` and 2 of `b`. In those of `a` and `b`, the lower 13 bits
+    are ignored, so round these numbers with `tf32` first.
     """,
 )
 mma_e4m3 = _register(
     Mma("mma_e4m3", E4M3),
-    """`c += a @ b` by a warp: (16, 32) @ (32, 8) of float8 e4m3, summed in float32.
+    """Compute `c += a @ b` in a warp, for float8 e4m3 with float32 sums: `(c, a, b)`.
 
-    c: 4 float32, a: 4 words, b: 2 words of each lane, four float8 in a word.
+    The shapes are (16, 32) for `a`, (32, 8) for `b` and (16, 8) for `c`. As for
+    `mma_f16`, each lane passes 4 float32 of `c`, 4 words of `a` and 2 words of `b`,
+    here with four float8 per word.
     """,
 )
 
