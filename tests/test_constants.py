@@ -389,3 +389,31 @@ def unsure(x, out):
         for _ in range(4):
             total += float32(0)
         out[row] = total
+
+
+@cuda.jit
+def one_loop_for_both(x, out):
+    part = cuda.shared.array(ACROSS, float32)
+    zeros = cuda.shared.array(LENGTH, float32)
+    row, t = cuda.blockIdx.x, cuda.threadIdx.x
+    part[t] = float32(0)
+    for col in range(t, x.shape[1], ACROSS):
+        part[t] += x[row, col]
+    cuda.syncthreads()
+    if t == 0:
+        for k in range(LENGTH):
+            zeros[k] = float32(0)
+        total = float32(0)
+        for k in range(LENGTH):
+            total += part[k] + zeros[k]
+        out[row] = total
+
+
+def test_a_name_is_blamed_only_if_another_is_right_with_all_constants() -> None:
+    short, long = {"ACROSS": 8, "LENGTH": 16}, {"ACROSS": 16, "LENGTH": 8}
+    found = verdict(one_loop_for_both, short)
+    assert "`LENGTH` here" in [note for _, note in found.places]
+    found = verdict(one_loop_for_both, short, long)
+    assert found.kind == "constants"
+    assert not any("here" in note for _, note in found.places)
+    assert "part[k] + zeros[k]" in found.places[0][0].text

@@ -9,7 +9,7 @@ is simulated with such values too.
 import ast
 import copy
 import linecache
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from types import FunctionType
@@ -74,11 +74,12 @@ def run_with(
 ) -> None:
     """Check an exercise with other constants. Raises `Failed` if the check fails."""
     scope = function.__globals__
-    unknown = sorted(constants.keys() - scope.keys())
+    original = values_of(function, constants)
+    unknown = sorted(constants.keys() - original.keys())
     if unknown:
         raise ValueError(f"check({exercise.name}, ...): no constant {unknown[0]}")
     stale = derived(function, constants)
-    old = {n: scope[n] for n, value in constants.items() if scope[n] != value}
+    old = {n: v for n, v in original.items() if n in scope and v != constants[n]}
     with changed(function, constants):
         wrong, is_right = attempt(exercise)
         if wrong is None:
@@ -87,7 +88,9 @@ def run_with(
             cured = bool(stale) and attempt(exercise)[0] is None
     own = [p.line for p, _ in wrong.places if p.function == function.__name__]
     near = max(own, default=0)
-    numbers = [] if cured else guilty(exercise, constants, function, old, near)
+    numbers = []
+    if not cured:
+        numbers = guilty(exercise, constants, function, original, old, near)
     if is_right and not cured:
         raise Failed(wrong.but(message=f"With {listed(constants)}: {wrong.message}"))
     if cured:
@@ -111,6 +114,16 @@ def run_with(
         places[:LINES],
         when=wrong.when,
     )
+
+
+def values_of(function: FunctionType, names: Iterable[str]) -> dict[str, Any]:
+    """Return the values of names among a function's globals, or in those it calls."""
+    found: dict[str, Any] = {}
+    for scope in scopes(function):
+        for name in names:
+            if name in scope:
+                found.setdefault(name, scope[name])
+    return found
 
 
 @contextmanager
@@ -180,13 +193,15 @@ def guilty(
     exercise: KernelExercise,
     constants: Constants,
     function: FunctionType,
+    original: Constants,
     old: Constants,
     near: int,
 ) -> list[Number]:
     """Find the numbers or names that make the kernel right when replaced by names.
 
-    near: the line of the kernel on which it goes wrong. Only the changes that are
-    necessary are returned.
+    original: the values before `constants` replaced them. old: those that the kernel
+    can name and that have changed. near: the line of the kernel on which it goes wrong.
+    Only the changes that are necessary are returned.
     """
     tried: set[tuple[tuple[int, str], ...]] = set()
     found = numbers_in(function, old), names_in(function, old)
@@ -196,6 +211,8 @@ def guilty(
             if len(tried) >= TRIES:
                 break
             if not cures(trial, function, group, tried):
+                continue
+            if not cures_others(exercise, constants, function, group, original):
                 continue
             for pair in list(group):
                 fewer = [other for other in group if other is not pair]
@@ -264,6 +281,28 @@ def cures(
         put_name(nodes, at, name)
     with compiled(function, ast.fix_missing_locations(tree)) as kernel:
         return kernel is not None and is_right(trial, trial.case, kernel)
+
+
+def cures_others(
+    exercise: KernelExercise,
+    constants: Constants,
+    function: FunctionType,
+    group: Sequence[Swap],
+    original: Constants,
+) -> bool:
+    """Return whether replacements make the kernel right with the other sets, too.
+
+    A replacement that is right with one set of `constants` alone would mislead.
+    original: see `guilty`.
+    """
+    for other in exercise.constants:
+        if other is constants:
+            continue
+        with changed(function, {**original, **other}):
+            trial = configure(exercise, exercise.case(exercise.sizes[-1]))
+            if not cures(trial, function, group, set()):
+                return False
+    return True
 
 
 def put_name(nodes: Sequence[ast.AST], at: int, name: str) -> None:
@@ -514,4 +553,7 @@ def uses(function: FunctionType, notes: Mapping[str, str]) -> list[Note]:
 
 def listed(constants: Constants) -> str:
     """Format constants as in 'BM = 16, TM = 8'."""
-    return ", ".join(f"{name} = {value}" for name, value in constants.items())
+    return ", ".join(
+        f"{name} = {value if isinstance(value, int) else f'{value:.4g}'}"
+        for name, value in constants.items()
+    )
