@@ -469,21 +469,23 @@ check(
 # second piece. Compare this with the fragments of the scores: **each lane already holds
 # what it needs**. `f16_pair(low, high)` packs two numbers.
 #
-# Put the kernel together: copy what you need of exercises 4 and 5, and add what is new.
+# Put the kernel together: copy what you need from the cells of exercises 4 and 5, and
+# add what is new.
 # `q`, `k` and `v` are (heads, seq, HEAD / 2), in words; `out` is float32 (heads, seq,
 # HEAD), and `lse` is (heads, seq). Stuck? `hint("flash_mma")`.
 #
 # - Compute `row` and load the queries as in exercise 4, and begin the sums as in
 #   exercise 5; `o` now has `HEAD8` pieces.
 # - For each tile, copy keys to `tk` and values to `tv`. After a barrier,
-#   `scores_of(s, fq, tk, lane)` computes the products of exercise 4 and scales them.
-#   There is no causal mask here, so hide only the keys beyond `seq`.
+#   `scores_of(s, fq, tk, lane)` sets `s` to the products of exercise 4, scaled. There
+#   is no causal mask here, so hide only the keys beyond `seq`.
 # - After the softmax of exercise 5, fill `p`; `add_values(o, p, tv, lane)` adds the
 #   second product to `o`. A barrier has to follow.
-# - After the last tile, sum the weights of each row over its four lanes, and store both
-#   rows. `put_row(out, lse, head, row, o, 0, t, top0, weight0)` stores row g of the
-#   output, divided by its weight, and its log-sum-exp, unless `row` is beyond `seq`.
-#   For row g + 8, change the arguments as in exercise 5.
+# - After the last tile, sum the weights of each row over its four lanes, which
+#   `put_sums` did in exercise 5, and store both rows. `put_row(out, lse, head, row, o,
+#   0, t, top0, weight0)` stores row g of the output, divided by its weight, and its
+#   log-sum-exp to base e, unless `row` is beyond `seq`. For row g + 8, pass `row +
+#   int32(8)`, 2 instead of 0, and the other top and weight.
 
 # %%
 @cuda.jit
@@ -496,7 +498,7 @@ def flash_mma(q, k, v, out, lse):
     p = cuda.local.array((TILE16, 4), int32)
     o = cuda.local.array((HEAD8, 4), float32)
     thread, head = int32(cuda.threadIdx.x), int32(cuda.blockIdx.y)
-    # about 60 lines, of which most are in exercises 4 and 5
+    # about 60 lines, of which most are in the cells of exercises 4 and 5
     # BEGIN SOLUTION
     lane, t = thread % int32(32), thread % int32(4)
     seq = int32(q.shape[1])
@@ -563,7 +565,7 @@ def flash_mma(q, k, v, out, lse):
 check(
     flash_mma, spec=checks.attention_of_words, inputs=checks.words_of,
     sizes=[(1, 16), (2, 37)], full=(4, 1000),
-    constants=[{"TILE": 32, "TILE8": 4, "TILE16": 2}],
+    constants=[{"TILE": 32, "TILE8": 4, "TILE16": 2}, checks.WIDE_HEAD],
     launch=lambda heads, seq: ((-(-seq // (16 * WARPS)), heads), 32 * WARPS),
     tolerance=4e-3, limits={"float64": 0}, because=checks.in_fragments,
 )
