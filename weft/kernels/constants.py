@@ -212,7 +212,10 @@ def guilty(
                 break
             if not cures(trial, function, group, tried):
                 continue
-            if not cures_others(exercise, constants, function, group, original):
+            names = any(number.is_name for number, _ in group)
+            if names and not cures_others(
+                exercise, constants, function, group, original
+            ):
                 continue
             for pair in list(group):
                 fewer = [other for other in group if other is not pair]
@@ -292,8 +295,8 @@ def cures_others(
 ) -> bool:
     """Return whether replacements make the kernel right with the other sets, too.
 
-    A replacement that is right with one set of `constants` alone would mislead.
-    original: see `guilty`.
+    A name that is right with one set of `constants` alone would mislead. original: see
+    `guilty`.
     """
     for other in exercise.constants:
         if other is constants:
