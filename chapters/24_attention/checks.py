@@ -6,7 +6,6 @@ import numpy as np
 
 from weft.checking.named_numbers import compared, explained
 
-from . import kernels
 from .kernels import HEAD, KEYS, TILE, D
 
 
@@ -282,20 +281,9 @@ def numbers(w):
     return np.ascontiguousarray(w).view(np.float16).astype("f4")
 
 
-WIDE_HEAD = {
-    "HEAD": 32,
-    "HEAD8": 4,
-    "HEAD16": 2,
-    "HW": 16,
-    "PITCH": 20,
-    "SCALE2": np.float32(math.log2(math.e) * 32**-0.5),
-}
-
-
 def words_of(rng, heads, seq):
     """Return q, k and v, words of float16; later keys have larger scores."""
-    head = kernels.HEAD  # a check may change it
-    q, k, v = (rng.normal(0, 1, (heads, seq, head)) - 0.25 for _ in "qkv")
+    q, k, v = (rng.normal(0, 1, (heads, seq, HEAD)) - 0.25 for _ in "qkv")
     k *= 1 + 2 * np.arange(seq)[:, None] / seq
     far_below(q, k)
     return tuple(x.astype(np.float16).view(np.int32) for x in (q, k, v))

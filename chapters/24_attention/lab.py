@@ -563,9 +563,9 @@ def flash_mma(q, k, v, out, lse):
 
 # %%
 check(
-    flash_mma, spec=checks.attention_of_words, inputs=checks.words_of,
+    flash_mma, spec=checks.attention_of_words, inputs=chapter.widths.words_of,
     sizes=[(1, 16), (2, 37)], full=(4, 1000),
-    constants=[{"TILE": 32, "TILE8": 4, "TILE16": 2}, checks.WIDE_HEAD],
+    constants=[{"TILE": 32, "TILE8": 4, "TILE16": 2}, chapter.widths.WIDE_HEAD],
     launch=lambda heads, seq: ((-(-seq // (16 * WARPS)), heads), 32 * WARPS),
     tolerance=4e-3, limits={"float64": 0}, because=checks.in_fragments,
 )

@@ -33,7 +33,7 @@ from verification.mutants.making import Mutant, Right, chosen, mutants, rights
 from verification.mutants.report import report
 
 PER_SOLUTION, PER_EXERCISE = 40, 16
-MOST_SECONDS = 20  # of CPU time, for one question on one mutant
+MOST_SECONDS = 40  # of CPU time, for one question on one mutant
 
 
 class Jury:
