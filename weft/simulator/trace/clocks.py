@@ -152,12 +152,7 @@ class Clocks:
         if scope == "cluster":
             passed = {self.of[t].block: self.of[t].epoch + 1 for t in threads}
             known = Known(passed, {}).with_(known or NOTHING)
-        pending = None
-        if self._told:
-            pending = merged(p for t in threads if (p := self.of[t].pending))
-        if self._fenced:
-            self._share_fences(threads)
-        lanes = None
+        pending, lanes = self._share(threads), None
         if scope == "warp":
             seen = [0] * WARP
             for thread in threads:
@@ -222,11 +217,7 @@ class Clocks:
         let them pass on.
         """
         known = self.told((self.of[thread], row) for thread in threads)
-        pending = None
-        if self._told:
-            pending = merged(p for t in threads if (p := self.of[t].pending))
-        if self._fenced:
-            self._share_fences(threads)
+        pending = self._share(threads)
         for thread in threads:
             self._renew(thread, known=known, pending=pending)
 
@@ -250,11 +241,18 @@ class Clocks:
         before = self.of[thread].known
         return self._renew(thread, known=before.with_(known) if before else known)
 
-    def _share_fences(self, threads: list[Thread]) -> None:
-        """Let each of `threads` pass on what any of them knew at a fence."""
-        passed = merged(self._fenced[t] for t in threads if t in self._fenced)
-        for thread in threads:
-            self._fenced[thread] = passed or {}
+    def _share(self, threads: list[Thread]) -> Passed | None:
+        """Let each of `threads` pass on what any of them knew at a fence.
+
+        Returns what any of them will know once it has passed a fence.
+        """
+        if self._fenced:
+            passed = merged(self._fenced[t] for t in threads if t in self._fenced)
+            for thread in threads:
+                self._fenced[thread] = passed or {}
+        if not self._told:
+            return None
+        return merged(p for t in threads if (p := self.of[t].pending))
 
     def exchange(
         self, thread: Thread, space: str, address: int, relaxed: str
