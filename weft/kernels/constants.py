@@ -12,6 +12,7 @@ import linecache
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from numbers import Integral, Real
 from types import FunctionType
 from typing import Any
 
@@ -556,7 +557,9 @@ def uses(function: FunctionType, notes: Mapping[str, str]) -> list[Note]:
 
 def listed(constants: Constants) -> str:
     """Format constants as in 'BM = 16, TM = 8'."""
-    return ", ".join(
-        f"{name} = {value if isinstance(value, int) else f'{value:.4g}'}"
-        for name, value in constants.items()
-    )
+    return ", ".join(f"{name} = {_short(value)}" for name, value in constants.items())
+
+
+def _short(value: Any) -> str:
+    has_fraction = isinstance(value, Real) and not isinstance(value, Integral)
+    return f"{value:.4g}" if has_fraction else str(value)
