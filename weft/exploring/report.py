@@ -12,7 +12,6 @@ from weft import markup
 from weft.wording import several
 
 MOST_SAVED = 6  # requests per access that a saved notebook keeps
-ONCE_WRITTEN = "Once the kernel has some, run this cell again."
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,10 @@ class Report:
     def __repr__(self) -> str:
         lines = [self.title]
         if self.state.get("accesses") == []:
-            return f"{self.title}: no access to an array was seen. {ONCE_WRITTEN}"
+            return (
+                f"{self.title}: no access to an array was seen. "
+                "Once the kernel has some, run this cell again."
+            )
         for line, what, requests, spent, ideal in self._rows():
             lines.append(
                 f"  line {line}: {what}, {requests} requests, {spent} each "
