@@ -50,7 +50,7 @@ Rows = tuple[Row, ...]
 
 
 def remark(t: Timing) -> str:
-    """Describe what a time includes besides the work, or return "" if nothing."""
+    """Describe what a time includes besides the work, or return "" if only work."""
     if t.host_bound:
         return "queued more slowly than the GPU runs it, so the time includes Python's"
     if t.short:
