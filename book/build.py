@@ -10,6 +10,7 @@ _toc.yml are looked for.
 """
 
 import argparse
+import gc
 import hashlib
 import os
 import re
@@ -104,6 +105,7 @@ def build(
 
     everything: also pages that have not changed. jobs: processes, one per core if None.
     """
+    gc.set_threshold(50_000, 25, 25)  # a seventh of the build was collecting garbage
     # jsonschema would spend a second on a grammar for identifiers in URLs.
     sys.modules.setdefault("rfc3987_syntax", None)
     from jupyter_book import sphinx

@@ -68,6 +68,7 @@ def pytest_collection_modifyitems(
 def pytest_collection_finish() -> None:
     """Let the collector of garbage leave alone what all tests have in common."""
     gc.freeze()
+    gc.set_threshold(50_000, 25, 25)
 
 
 @pytest.fixture(autouse=True)

@@ -93,6 +93,7 @@ def preload() -> None:
     for package in ("numba.cuda", "weft.kernels.simulated"):
         import_module(package)
     gc.freeze()
+    gc.set_threshold(50_000, 25, 25)
 
 
 def serve() -> None:
