@@ -109,6 +109,7 @@ def test_the_forward_kernel_runs_in_the_simulator(how, keys):
     sizes, shared = forward.key_sizes(keys)
     kernel = forward.attend
     sizes |= {"CAUSAL": causal, "CUTS": 1 + cut}
+    sizes["SHORT"] = forward.short_keys(seq, keys, causal)
     made = templates.specialise(kernel, unroll=("step",), **sizes)
     counter, scale = torch.zeros(2, dtype=torch.int32), 128**-0.5
     numbers = seq, 2, tiles - left

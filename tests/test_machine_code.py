@@ -48,6 +48,10 @@ for causal in (False, True):
         name = f"attend {causal} {keys}"
         sizes = forward.key_sizes(keys)[0] | {"CAUSAL": causal, "CUTS": 4}
         compiled(name, forward.attend, signature, 384, ["step"], **sizes)
+for short in (64, 96):  # keys of the last tile
+    sizes = forward.key_sizes(160)[0] | {"CUTS": 4, "SHORT": short}
+    name = f"attend, {short} keys last"
+    compiled(name, forward.attend, signature, 384, ["step"], **sizes)
 signature = (box,) * 7 + (flat, flat, int32, int32, float32, float32)
 for causal in (False, True):
     name = f"grads_kv {causal}"
@@ -127,7 +131,7 @@ def test_registers_suffice_within_the_loops(tmp_path):
     }
     assert {name for name, size in local.items() if size} <= {"192 x 192"}
     assert max(local.values()) <= 24
-    assert len(local) == 11
+    assert len(local) == 13
     # products that wait for each other: C7510 and its neighbours
     assert not [name for name, report in reports.items() if "serialized" in report]
 

@@ -17,7 +17,7 @@ from .backward_kernels import (
     grads_queries_again,
     row_sums,
 )
-from .forward_kernel import LOG2E, PART, attend, join_parts, key_sizes
+from .forward_kernel import LOG2E, PART, attend, join_parts, key_sizes, short_keys
 
 if weft.GPU:
     import torch
@@ -46,7 +46,9 @@ def launcher(kernel, causal, shared, arguments, **constants):
 
 def best_keys(seq, causal):
     """Return the keys per tile of the forward pass, chosen by times on an H200."""
-    return 160 if seq >= (16384 if causal else 4096) else 128
+    if causal:
+        return 160 if seq >= 16384 else 128
+    return 128 if 512 < seq < 2048 and seq % 128 == 0 else 160
 
 
 def best_cuts(seq, causal, idle):
@@ -92,6 +94,7 @@ class Attention:
         self.grid = min(sms, tiles)
         idle = -tiles % self.grid / self.grid
         cuts = cuts or best_cuts(self.seq, causal, idle)
+        cuts = min(cuts, -(-self.seq // keys))  # a part has at least one tile of keys
         self.left = tiles % self.grid if cuts > 1 else 0  # tiles that are cut
         self.parts = q.new_empty(
             max(self.left * cuts, 1), PART, 256, dtype=torch.float32
@@ -102,7 +105,8 @@ class Attention:
         self.arguments = *map(array, tensors), *numbers, SCALE128 * LOG2E
         sizes, self.shared = key_sizes(keys)
         together = heads_together(self.seq, causal)
-        sizes |= {"CUTS": cuts, "TOGETHER": together} | constants
+        short = short_keys(self.seq, keys, causal)
+        sizes |= {"CUTS": cuts, "TOGETHER": together, "SHORT": short} | constants
         self.kernel = launcher(attend, causal, self.shared, self.arguments, **sizes)
         self.join = specialise(join_parts, CAUSAL=causal, **sizes)
         words = array(self.out.view(torch.int32))

@@ -582,7 +582,7 @@ def gather_q_again(
         wgmma_wait(1)
         hold(s, 64)
         if CAUSAL and j == count - 1:
-            hide(s, int32(j) * int32(128) + col, row, row)
+            hide(s, int32(j) * int32(128) + col, row, row, 128)
         weights_of(s, scale, lse0, 0)
         weights_of(s, scale, lse1, 2)
         wgmma_wait(0)

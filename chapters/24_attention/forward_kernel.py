@@ -18,6 +18,8 @@
   relative errors no larger. So most tiles leave the maximum and the output as they are;
 - only the tiles that need a mask get one, and tiles that are entirely hidden are
   skipped;
+- without a mask, the last tile of a sequence is computed only as far as the sequence
+  goes, rounded up to 16 keys (`SHORT`);
 - the 132 blocks are persistent: each computes one tile of the output after the other. A
   block gets the number of its next tile from a counter in global memory. The last block
   to finish resets the counter to zero;
@@ -76,6 +78,7 @@ CUTS = 1  # parts of each tile from `whole` on
 PART = 68  # numbers of a thread for a part: 64 sums, and top and weight of two rows
 ITEM = 5  # integers of an item: head, block of queries, first tile, end, part
 ITEMS = 2 * ITEM
+SHORT = 128  # keys of the last tile of a sequence that are computed: see `short_keys`
 SLACK = float32(8)
 FAR = float32(-1e30)
 LOG2E = float32(math.log2(math.e))
@@ -96,10 +99,20 @@ def key_sizes(keys):
         "SCORES": keys // 2,  # of a thread
         "WEIGHTS": keys // 4,  # words of two
         "STEPS": keys // 16,
+        "SHORT": keys,
         "KEY_BOX": box,
         "FIRST_V": FIRST_K + STAGES * 2 * box,
     }
     return sizes, sizes["FIRST_V"] + STAGES * 2 * box
+
+
+def short_keys(seq, keys, causal):
+    """Return how many keys of a sequence's last tile are computed: 16, 32, ..., `keys`.
+
+    With a causal mask, the last tile of a block of queries begins at different keys, so
+    all of it is computed.
+    """
+    return keys if causal else ((seq - 1) % keys // 16 + 1) * 16
 
 
 @cuda.jit(device=True)
@@ -138,6 +151,17 @@ def start_scores(s, q, k):
 
 
 @cuda.jit(device=True)
+def start_last_scores(s, q, k):
+    """Do the same for the last tile of a sequence, of which SHORT keys are computed."""
+    wgmma_fence()
+    for step in range(8):
+        left = q + (step // 4 * 1024 + step % 4 * 2)
+        right = k + (step // 4 * (KEY_BOX // 16) + step % 4 * 2)
+        wgmma_bf16(s, SHORT, left, right, int32(step))
+    wgmma_commit()
+
+
+@cuda.jit(device=True)
 def start_values(o, words, v):
     """Start o += words @ v: the weights, in registers, of 64 rows, and a tile of v."""
     wgmma_fence()
@@ -148,12 +172,22 @@ def start_values(o, words, v):
 
 
 @cuda.jit(device=True)
-def hide(s, col, row, seq):
-    """Hide the keys that rows `row` and row + 8 do not see."""
+def start_last_values(o, words, v):
+    """Do the same for the last tile of a sequence, of which SHORT keys are computed."""
+    wgmma_fence()
+    for step in range(SHORT // 16):
+        at = v + 128 * step
+        wgmma_bf16_chained(o, 128, words, 4 * step, at, int32(1))
+    wgmma_commit()
+
+
+@cuda.jit(device=True)
+def hide(s, col, row, seq, keys):
+    """Hide those of `keys` keys that rows `row` and row + 8 do not see."""
     last0, last1 = int32(seq - int32(1)), int32(seq - int32(1))
     if CAUSAL:
         last0, last1 = int32(row), int32(row + int32(8))
-    for i in range(KEYS // 8):
+    for i in range(keys // 8):
         c = int32(col + int32(8 * i))
         if c > last0:
             s[4 * i] = FAR
@@ -166,10 +200,10 @@ def hide(s, col, row, seq):
 
 
 @cuda.jit(device=True)
-def row_max(s, k):
-    """Return the largest of a row, over its four lanes."""
+def row_max(s, k, keys):
+    """Return the largest of a row of `keys` scores, over its four lanes."""
     top = s[k]
-    for i in range(KEYS // 8):
+    for i in range(keys // 8):
         pair = libdevice.fmaxf(s[4 * i + k], s[4 * i + k + 1])
         top = libdevice.fmaxf(top, pair)
     top = libdevice.fmaxf(top, cuda.shfl_xor_sync(FULL, top, 1))
@@ -177,17 +211,17 @@ def row_max(s, k):
 
 
 @cuda.jit(device=True)
-def soften(s, top, weight, scale, k):
-    """Turn scores of a row into weights; return top, weight and factor.
+def soften(s, top, weight, scale, k, keys):
+    """Turn a row of `keys` scores into weights; return top, weight and factor.
 
     RARELY: whether to keep top until a score exceeds it by more than SLACK.
     """
-    highest = libdevice.fmaxf(top, row_max(s, k) * scale)
+    highest = libdevice.fmaxf(top, row_max(s, k, keys) * scale)
     if RARELY and highest - top <= SLACK:
         highest = top
     factor = exp2(top - highest)
     total = float32(0)
-    for i in range(KEYS // 8):
+    for i in range(keys // 8):
         s[4 * i + k] = exp2(s[4 * i + k] * scale - highest)
         s[4 * i + k + 1] = exp2(s[4 * i + k + 1] * scale - highest)
         total += s[4 * i + k] + s[4 * i + k + 1]
@@ -335,6 +369,68 @@ def keep_part(parts, part, o, top0, weight0, top1, weight1):
 
 
 @cuda.jit(device=True)
+def next_tile(
+    memory,
+    bars,
+    s,
+    o,
+    p,
+    q,
+    stage,
+    parity,
+    thread,
+    key,
+    keys,
+    col,
+    row,
+    seq,
+    seen,
+    scale,
+    top0,
+    weight0,
+    top1,
+    weight1,
+):
+    """Start the scores of the next tile and the values of this one; soften the scores.
+
+    The next tile begins at row `key`; `keys` of it are computed, KEYS or SHORT. Returns
+    its stage and parity, and for both rows the maximum and the sum of the weights.
+    """
+    old, old_parity = stage, parity
+    stage, parity = next_stage(stage, parity, STAGES)
+    k = descriptor(memory, int32(FIRST_K) + stage * int32(2 * KEY_BOX))
+    mbarrier_wait(bars, int32(K_FULL) + stage, parity)
+    if keys == KEYS:
+        start_scores(s, q, k)
+    else:
+        start_last_scores(s, q, k)
+    at = int32(FIRST_V) + old * int32(2 * KEY_BOX)
+    mbarrier_wait(bars, int32(V_FULL) + old, old_parity)
+    start_values(o, p, descriptor_columns(memory, at, int32(KEY_BOX)))
+    wgmma_wait(1)  # the scores
+    hold(s, SCORES)
+    if thread == 0:
+        mbarrier_arrive(bars, int32(K_EMPTY) + stage)
+    if seen < key + int32(keys):
+        hide(s, key + col, row, seq, keys)
+    top0, weight0, factor0 = soften(s, top0, weight0, scale, 0, keys)
+    top1, weight1, factor1 = soften(s, top1, weight1, scale, 2, keys)
+    if BEFORE_WAIT:
+        finish(weight0 + weight1)
+    wgmma_wait(0)  # the values
+    hold(o, 64)
+    hold_words(p, WEIGHTS)
+    if thread == 0:
+        mbarrier_arrive(bars, int32(V_EMPTY) + old)
+    one = float32(1)
+    changed = (factor0 != one) | (factor1 != one)
+    if not RARELY or cuda.any_sync(FULL, changed):
+        scale_output(o, factor0, factor1)
+    pack(p, s, keys // 4)
+    return stage, parity, top0, weight0, top1, weight1
+
+
+@cuda.jit(device=True)
 def attend_tiles(
     memory,
     bars,
@@ -377,9 +473,9 @@ def attend_tiles(
             o[c] = float32(0)
 
         # the first tile of keys: its scores and weights
-        at = stage * int32(2 * KEY_BOX)
+        k = descriptor(memory, int32(FIRST_K) + stage * int32(2 * KEY_BOX))
         mbarrier_wait(bars, int32(K_FULL) + stage, parity)
-        start_scores(s, q, descriptor(memory, int32(FIRST_K) + at))
+        start_scores(s, q, k)
         wgmma_wait(0)
         hold(s, SCORES)
         if thread == 0:
@@ -389,47 +485,70 @@ def attend_tiles(
                 mbarrier_arrive(bars, int32(Q_EMPTY) + (b ^ int32(1)))
         key = first * int32(KEYS)
         if seen < key + int32(KEYS):
-            hide(s, key + col, row, seq)
-        top0, weight0, factor0 = soften(s, top0, weight0, scale, 0)
-        top1, weight1, factor1 = soften(s, top1, weight1, scale, 2)
+            hide(s, key + col, row, seq, KEYS)
+        top0, weight0, _ = soften(s, top0, weight0, scale, 0, KEYS)
+        top1, weight1, _ = soften(s, top1, weight1, scale, 2, KEYS)
         pack(p, s, WEIGHTS)
 
-        # start the scores of tile j and the values of tile j - 1 together
-        for j in range(first + int32(1), last):
-            old, old_parity, old_at = stage, parity, at
-            stage, parity = next_stage(stage, parity, STAGES)
-            at = stage * int32(2 * KEY_BOX)
-            mbarrier_wait(bars, int32(K_FULL) + stage, parity)
-            start_scores(s, q, descriptor(memory, int32(FIRST_K) + at))
-            mbarrier_wait(bars, int32(V_FULL) + old, old_parity)
-            v = descriptor_columns(memory, int32(FIRST_V) + old_at, int32(KEY_BOX))
-            start_values(o, p, v)
-            wgmma_wait(1)  # the scores
-            hold(s, SCORES)
-            if thread == 0:
-                mbarrier_arrive(bars, int32(K_EMPTY) + stage)
+        # the tiles that follow: if the last is short, by code of its own
+        short = SHORT < KEYS and last - first > int32(1) and last == tiles_of_keys(seq)
+        for j in range(first + int32(1), last - int32(short)):
             key = int32(j) * int32(KEYS)
-            if seen < key + int32(KEYS):
-                hide(s, key + col, row, seq)
-            top0, weight0, factor0 = soften(s, top0, weight0, scale, 0)
-            top1, weight1, factor1 = soften(s, top1, weight1, scale, 2)
-            if BEFORE_WAIT:
-                finish(weight0 + weight1)
-            wgmma_wait(0)  # the values
-            hold(o, 64)
-            hold_words(p, WEIGHTS)
-            if thread == 0:
-                mbarrier_arrive(bars, int32(V_EMPTY) + old)
-            one = float32(1)
-            changed = (factor0 != one) | (factor1 != one)
-            if not RARELY or cuda.any_sync(FULL, changed):
-                scale_output(o, factor0, factor1)
-            pack(p, s, WEIGHTS)
+            stage, parity, top0, weight0, top1, weight1 = next_tile(
+                memory,
+                bars,
+                s,
+                o,
+                p,
+                q,
+                stage,
+                parity,
+                thread,
+                key,
+                KEYS,
+                col,
+                row,
+                seq,
+                seen,
+                scale,
+                top0,
+                weight0,
+                top1,
+                weight1,
+            )
+        if short:
+            key = (last - int32(1)) * int32(KEYS)
+            stage, parity, top0, weight0, top1, weight1 = next_tile(
+                memory,
+                bars,
+                s,
+                o,
+                p,
+                q,
+                stage,
+                parity,
+                thread,
+                key,
+                SHORT,
+                col,
+                row,
+                seq,
+                seen,
+                scale,
+                top0,
+                weight0,
+                top1,
+                weight1,
+            )
 
         # the values of the last tile, and the output
         mbarrier_wait(bars, int32(V_FULL) + stage, parity)
-        v = descriptor_columns(memory, int32(FIRST_V) + at, int32(KEY_BOX))
-        start_values(o, p, v)
+        at = int32(FIRST_V) + stage * int32(2 * KEY_BOX)
+        v = descriptor_columns(memory, at, int32(KEY_BOX))
+        if short:
+            start_last_values(o, p, v)
+        else:
+            start_values(o, p, v)
         for lanes in (1, 2):
             weight0 += cuda.shfl_xor_sync(FULL, weight0, lanes)
             weight1 += cuda.shfl_xor_sync(FULL, weight1, lanes)

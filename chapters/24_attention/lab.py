@@ -874,10 +874,12 @@ for (seq, _), table in sizes.items():
     table.expect("TMA + wgmma", at_least=1.5, times="flash")
 
 # %% [markdown]
-# Two details of the loop in `attend_tiles` change the result only by rounding. The next
-# cell times the kernel without them, then with one, with both, and with larger tiles of
-# keys. In the last row, the tiles of several heads are sorted together, or the last
-# tiles are cut where that helps. The chapter explains all of these.
+# Two details of the loop over tiles change the result only by rounding. The next cell
+# times the kernel without them, then with one, with both, and with larger tiles of
+# keys. Without a mask, the row *short last tile* computes no keys beyond the end of a
+# sequence, rounded up to 16. In the last row, the tiles of several heads are sorted
+# together, or the last tiles are cut where that helps. The chapter explains all of
+# these.
 
 # %%
 steps = chapter.measure.steps()
