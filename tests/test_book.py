@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import pickle
 import re
 import sys
 from collections.abc import Iterator
@@ -120,6 +121,14 @@ def test_every_chapter_that_has_run_is_in_the_contents() -> None:
         stamp = json.loads(path.read_text(encoding="utf-8"))["metadata"].get("weft", {})
         three = {f"{folder}/{path.stem}" for folder in ("book", "labs", "solutions")}
         assert three & names == (three if "digest" in stamp else set()), path.stem
+
+
+def test_an_unchanged_page_is_not_read_again(book):
+    """Sphinx takes what a page depends on for changed if it is not a file."""
+    kept = book.html.parent / ".doctrees" / "environment.pickle"
+    depended = pickle.loads(kept.read_bytes()).dependencies.values()
+    lost = {path for paths in depended for path in paths if not (ROOT / path).is_file()}
+    assert lost == set()
 
 
 def test_pages_fetch_nothing_from_the_network(pages: dict[Path, Page]) -> None:

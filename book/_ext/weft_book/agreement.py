@@ -282,7 +282,10 @@ class AgreementDirective(WeftDirective):
 
     def run(self) -> list[nodes.Node]:
         root = Path(self.env.srcdir)
-        for path in ("results/agreement.nvidia-h200.json", "verification"):
+        for path in (
+            "results/agreement.nvidia-h200.json",
+            "verification/differences.toml",
+        ):
             self.env.note_dependency(str(root / path))
         try:
             found = comparison.read(root)

@@ -385,7 +385,9 @@ class CheckDirective(WeftDirective):
         if (lab, name) not in asked:
             return self.warn("say :chapter: and :exercise:, and nothing more")
         for file in ("lab.py", "checks.py", "lesson.toml"):
-            self.env.note_dependency(str(ROOT / "chapters" / lab / file))
+            path = ROOT / "chapters" / lab / file
+            if path.is_file():  # Sphinx takes what is not there for changed
+                self.env.note_dependency(str(path))
         checks = prepared(asked)
         if reason := dict(checks.refused).get((lab, name)):
             return self.warn(f"{lab}/{name} cannot be checked in a page: {reason}")

@@ -160,7 +160,6 @@ class KillCountDirective(WeftDirective):
         labs = of_labs(root / "chapters")
         by_class, by_lab = by_group(classes), by_group(labs)
         numbers = proven([*classes, *labs], len(by_class), len(by_lab))
-        self.env.note_dependency(str(root / "results" / "mutants"))
         if mutants := facts.read(root):
             numbers.append(mutants_proven(score(mutants)))
         places = [(f"#{n}", class_title(n), balance(k)) for n, k in by_class.items()]

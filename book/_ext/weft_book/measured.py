@@ -222,8 +222,7 @@ class ResultsDirective(WeftDirective):
     """A directive that shows what every GPU measured, for the reader to choose."""
 
     def depend(self, *measured: Results) -> None:
-        """Have the page built again when these results change, or others appear."""
-        self.env.note_dependency(str(Path(self.env.srcdir) / "results"))
+        """Have the page built again when these results change."""
         for one in measured:
             self.env.note_dependency(str(one.path))
 
@@ -415,7 +414,6 @@ class ResultsCountDirective(WeftDirective):
 
     def run(self) -> list[nodes.Node]:
         root = Path(self.env.srcdir)
-        self.env.note_dependency(str(root / "results"))
         everything = results.read_all(root)
         if not everything:
             return self.warn("there is nothing in results/")
