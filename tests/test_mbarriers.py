@@ -148,6 +148,12 @@ def test_one_lane_may_wait_for_its_warp():
             "is used by mbarrier_wait before",
             [("mbarrier_init(empty, s, TILE)", "mbarrier_init(full, s, 1)")],
         ),
+        ("mbarrier", "completed 32 phases already, one after each arrival", [ONE]),
+        ("mbarrier", "4 phases already, one after every 8 arrivals",
+            [("(empty, s, TILE)", "(empty, s, 8)")]),
+        ("uninitialised", "writes 64 bytes: 16 elements from `tiles[0, 0]` on",
+            [(EXPECT, EXPECT.replace("4", "2")),
+             (COPY, COPY.replace("4 * TILE, full", "2 * TILE, full"))]),
         ("mbarrier", "for 0 arrivals", [("(empty, s, TILE)", "(empty, s, 0)")]),
         (
             "mbarrier",

@@ -529,7 +529,7 @@ def find_missing_writer(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict
     name = trace.arrays[trace.array[row]]
     stored = [node.lineno for node, _ in statements(function) if stores(node, name)]
     if not stored:
-        return verdict
+        return copied_elsewhere(trace, row, verdict)
     notes = dict.fromkeys(stored, f"stores to {name}")
     ends = ends_before(function, max(stored))
     said = written_by(trace, row, name, [n for n in ends if ends[n]])
@@ -537,6 +537,26 @@ def find_missing_writer(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict
     more = lines(function, {n: "" for n in guards if n not in notes} | ends | notes)
     shown = {(p.function, p.line) for p, _ in verdict.places}
     more = [note for note in more if (note[0].function, note[0].line) not in shown]
+    return verdict.adding(said).but(places=[*verdict.places, *more])
+
+
+def copied_elsewhere(trace: Trace, row: int, verdict: Verdict) -> Verdict:
+    """Say what the bulk copy before an element writes, which does not reach it."""
+    same = (trace.array == trace.array[row]) & (trace.block == trace.block[row])
+    at = trace.address
+    before = [r for r in trace.bulk.copies if same[r] and at[r] <= at[row]]
+    if not before:
+        return verdict
+    last = max(before, key=lambda r: at[r])
+    place, size = trace.places[trace.site[last]], int(trace.size[last])
+    count = size // int(trace.size[row])
+    said = (
+        f"The copy on line {place.line} writes {size:,} bytes: "
+        f"{count:,} element{'s' * (count != 1)} from `{trace.element(last)}` on."
+    )
+    note = [(place, "the copy")]
+    shown = {(p.function, p.line) for p, _ in verdict.places}
+    more = [] if (place.function, place.line) in shown else note
     return verdict.adding(said).but(places=[*verdict.places, *more])
 
 

@@ -7,7 +7,7 @@ from weft.simulator.faults import Fault
 from weft.simulator.language import loops
 from weft.simulator.running.clusters import Clusters, ClusterWait
 from weft.simulator.running.gatherings import Gathering, GroupWait
-from weft.simulator.running.phases import PhaseWait
+from weft.simulator.running.phases import Mbarrier, PhaseWait
 from weft.simulator.running.positions import Positions
 from weft.simulator.running.threads import Barrier, Block, Pause, Thread
 from weft.simulator.running.warps import AbsentLane, Exchange
@@ -341,6 +341,7 @@ def stuck_phase(where: Positions, waiting: list[Thread], live: list[Thread]) -> 
         elsewhere = f" Meanwhile {listed([other], where.block)} waits on " + (
             f"{where.line(other)}."
         )
+        elsewhere += ahead_of(bar, others)
         places += [p for p in where.stop(other) if p not in places]
     return where.fault(
         "mbarrier",
@@ -354,6 +355,22 @@ def stuck_phase(where: Positions, waiting: list[Thread], live: list[Thread]) -> 
         "should arrive here, or announce the bytes?",
         places,
         thread,
+    )
+
+
+def ahead_of(bar: Mbarrier, others: list[Thread]) -> str:
+    """Name an mbarrier that is several phases ahead of `bar`, or return ''.
+
+    In a ring, no mbarrier is more than a phase ahead of the others of its stage.
+    """
+    waits = [t.waiting.bar for t in others if isinstance(t.waiting, PhaseWait)]
+    far = max(waits, key=lambda one: one.phase, default=bar)
+    if far.phase < bar.phase + 2:
+        return ""
+    arrivals = "each arrival" if far.count == 1 else f"every {far.count:,} arrivals"
+    return (
+        f" But {far.name} has completed {far.phase:,} phases already, one after "
+        f"{arrivals}."
     )
 
 
