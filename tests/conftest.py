@@ -105,13 +105,13 @@ def interruptible() -> Iterator[None]:
 def pytest_xdist_auto_num_workers() -> int:
     """Return how many tests `-n auto` runs at a time, to a point.
 
-    It is one more than there are cores, for tests that wait for browsers or processes.
+    It is two more than there are cores, for tests that wait for browsers or processes.
     """
     if hasattr(os, "sched_getaffinity"):
         cores = len(os.sched_getaffinity(0))
     else:
         cores = os.cpu_count() or 1
-    return min(cores + 1, MOST_WORKERS)
+    return min(cores + 2, MOST_WORKERS)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
