@@ -1,10 +1,12 @@
 """Specifications and data for the checks of lab 28."""
 
+import itertools
 import math
 
 import numpy as np
 
 from weft.checking.slips import result_if
+from weft.ranks.words import ranks_named
 
 COLLECTIVES = (
     *("all_reduce", "broadcast"),
@@ -20,6 +22,99 @@ def summed(given):
 def vectors(rng, size, n):
     """Return a vector of n numbers for every rank."""
     return [(rng.standard_normal(n).astype(np.float32),) for _ in range(size)]
+
+
+def shares(values, start, given, tolerance=1e-3):
+    """Return how often some values contain each rank's numbers, or None if unknown.
+
+    start: the first of the elements of the vectors that the values belong to.
+    """
+    own = np.stack([vector[start : start + len(values)] for (vector,) in given])
+    for counts in itertools.product(range(4), repeat=len(given)):
+        if len(values) and np.allclose(np.array(counts) @ own, values, atol=tolerance):
+            return counts
+    return None
+
+
+def message(send, given):
+    """Return the elements of x that a rank sends, and their shares, or None.
+
+    The elements are a pair: the first, and their number. A tensor that is not a part of
+    x has none.
+    """
+    if send.tensor.untyped_storage().nbytes() != given[0][0].nbytes:
+        return None
+    start, values = send.tensor.storage_offset(), send.kept.numpy().ravel()
+    counts = shares(values, start, given)
+    return counts and ((start, len(values)), counts)
+
+
+def elements(part):
+    """Name the elements of x in a part, as in 'elements 0 to 5'."""
+    start, count = part
+    return f"elements {start} to {start + count - 1}" if count > 1 else f"x[{start}]"
+
+
+def held(counts):
+    """Name the ranks whose numbers a sum contains, as in 'of ranks 0 and 1'."""
+    return "of " + ranks_named([rank for rank, count in enumerate(counts) if count])
+
+
+def around(given, rank, got, *, world):
+    """Return what the messages of a ring show about a rank's wrong result, or "".
+
+    Each rank should send p - 1 partial sums, the last of which completes one chunk of
+    its receiver, and then p - 1 complete chunks.
+    """
+    p = len(given)
+    if p > 4:  # too many shares to try
+        return ""
+    own = [work for work in world.works if work.rank == rank]
+    sends = [message(work, given) for work in own if work.sends]
+    comes = [message(work.other, given) for work in own if work.receives]
+    if len(sends) != len(comes) or len(sends) < p - 1 or None in [*sends, *comes]:
+        return ""
+    last, sum_of_others = comes[p - 2]
+    for step, (came, sent) in enumerate(zip(comes, sends[1:p], strict=False), 1):
+        if came == sent and not came[1][rank]:
+            return (
+                f"In step {step}, rank {rank} receives {elements(came[0])}, and in "
+                f"step {step + 1} it sends them on as they have arrived, without its "
+                "own numbers. When does it add these?"
+            )
+    if sum_of_others != tuple(int(other != rank) for other in range(p)):
+        return ""
+    complete = (
+        f"With what rank {rank} receives in step {p - 1}, its {elements(last)} are "
+        "complete"
+    )
+    if len(sends) == p - 1:
+        return f"{complete}. How do they reach the other ranks?"
+    part, counts = sends[p - 1]
+    if part != last and min(counts) == 0:
+        return (
+            f"{complete}. But in step {p}, where the second half begins, it sends "
+            f"{elements(part)}, which have only the numbers {held(counts)}. Which "
+            "chunk can it send then?"
+        )
+    if part == last and min(counts) == 0:
+        return (
+            f"In step {p - 1}, rank {rank} receives {elements(part)} as the sum of the "
+            f"other ranks, but in step {p} it sends {elements(part)} with only the "
+            f"numbers {held(counts)}. To which elements is the sum added?"
+        )
+    for step, (part, counts) in enumerate(comes[p - 1 :], p):
+        start, count = part
+        found = shares(got[start : start + count], start, given)
+        if set(counts) == {1} and found and max(found) > 1:
+            twice = [r for r, n in enumerate(found) if n > 1]
+            return (
+                f"In step {step}, rank {rank} receives the complete sum of "
+                f"{elements(part)}, and at the end these have the numbers of "
+                f"{ranks_named(twice)} more than once. What happens there to what has "
+                "arrived?"
+            )
+    return ""
 
 
 def gradients(weights, x, y):
@@ -70,6 +165,26 @@ STEPS = result_if(
         "ranks": step_with(
             lambda rows, rank: [n / rows[rank] / len(rows) for n in rows]
         ),
+        "the sum over all rows is divided by the number of ranks, and not by the "
+        "number of all rows": step_with(
+            lambda rows, rank: [n / len(rows) for n in rows]
+        ),
+        "the sum over all rows is divided by this rank's own number of rows": step_with(
+            lambda rows, rank: [n / rows[rank] for n in rows]
+        ),
+        "the sum over all rows is divided by the number of all rows and by the number "
+        "of ranks": step_with(
+            lambda rows, rank: [n / sum(rows) / len(rows) for n in rows]
+        ),
+        "the ranks' means are added up as they are, and divided by the number of all "
+        "rows": step_with(lambda rows, rank: [1 / sum(rows)] * len(rows)),
+        "only this rank's rows have an effect, divided by the number of all rows": (
+            step_with(
+                lambda rows, rank: [
+                    n / sum(rows) * (r == rank) for r, n in enumerate(rows)
+                ]
+            )
+        ),
         "only this rank's rows have an effect": step_with(
             lambda rows, rank: [r == rank for r in range(len(rows))]
         ),
@@ -78,7 +193,11 @@ STEPS = result_if(
 
 
 def uneven_batches(rng, size, features, outputs):
-    """Return weights, as many rows as the rank's number and more, a rate."""
+    """Return weights, a batch of `2 * size + 1` rows or more, and a rate.
+
+    Each rank has four rows more than the one before, and none has as many rows as there
+    are ranks: a sum divided by one of these numbers is unlike one divided by the other.
+    """
     f32 = np.float32
     weights = [
         rng.standard_normal((features, outputs)).astype(f32),
@@ -87,11 +206,11 @@ def uneven_batches(rng, size, features, outputs):
     return [
         (
             weights,
-            rng.standard_normal((2 + 3 * rank, features)).astype(f32),
-            rng.standard_normal((2 + 3 * rank, outputs)).astype(f32),
+            rng.standard_normal((rows, features)).astype(f32),
+            rng.standard_normal((rows, outputs)).astype(f32),
             0.1,
         )
-        for rank in range(size)
+        for rows in range(2 * size + 1, 6 * size, 4)
     ]
 
 
@@ -132,6 +251,14 @@ SUMS = result_if(
         ),
         "a rank has only its own term, with b2": lambda given, rank: (
             terms(given)[0][rank] + terms(given)[1]
+        ),
+        "the ranks' products with `w2`, of which each is one term of a sum, are put "
+        "one after the other, and not added up": lambda given, rank: (
+            np.concatenate(terms(given)[0]) + terms(given)[1]
+        ),
+        "the ranks' products with `w2`, of which each is one term of a sum, are kept "
+        "apart, and not added up": lambda given, rank: (
+            np.stack(terms(given)[0]) + terms(given)[1]
         ),
         "a rank has only its own term, without b2": lambda given, rank: terms(given)[0][
             rank

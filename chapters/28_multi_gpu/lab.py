@@ -188,9 +188,10 @@ check(
     ring_all_reduce,
     spec=checks.summed,
     inputs=checks.vectors,
-    sizes=[12, 8, 103],
+    sizes=[12, 9, 8, 103],
     ranks=(2, 3, 4),
     result="x",
+    because=checks.around,
     without=checks.COLLECTIVES,
     limits={
         "steps": lambda p, n: 2 * (p - 1),

@@ -40,7 +40,8 @@ class RankExercise(Exercise):
     spec: `(given)` → one result per rank, from the arguments of all ranks.
     result: the parameter that holds the result at the end; "" for the returned value.
     because: `(given, rank, result)` → the cause of a rank's wrong result, or "" if it
-        is unknown. `given` is the same as for `spec`.
+        is unknown. `given` is the same as for `spec`. With a parameter `world`, it also
+        gets the run, with its messages.
     without: calls of `torch.distributed` that the function must not use.
     limits: for `steps`, `sent` and `collectives`, a number or `(ranks, *size)` → a
         number.

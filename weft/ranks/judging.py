@@ -1,6 +1,10 @@
 """Checks of a function that several ranks run, on the model."""
 
+import ast
+import inspect
 import re
+from collections import Counter
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -11,17 +15,30 @@ from weft.checking.compare import difference
 from weft.checking.differences import Difference
 from weft.checking.plain import leaves, written
 from weft.checking.room import Facts
-from weft.checking.source import begin, line_with, parameter_names, raised, returns
+from weft.checking.source import (
+    at_line,
+    begin,
+    line_with,
+    parameter_names,
+    raised,
+    raised_at,
+    returns,
+    tree_of,
+)
 from weft.checking.step_limit import Endless, counted, endless
 from weft.checking.values import as_array, is_tree, judge
 from weft.checking.verdict import Failed, Verdict
-from weft.places import Place
+from weft.places import Note, Place
 from weft.ranks.exercise import RankCase, RankExercise
 from weft.ranks.model import KNOWN, Distributed
-from weft.ranks.words import RankFault, words
+from weft.ranks.words import RankFault, ranks_named, words
 from weft.ranks.world import World
-from weft.starters import has_stub
+from weft.starters import has_stub, source
 from weft.wording import joined, several
+
+NOTHING = (  # collectives, which return None and change their first argument
+    *("all_reduce", "broadcast", "all_gather_into_tensor", "reduce_scatter_tensor"),
+)
 
 
 def judged(exercise: RankExercise, case: RankCase) -> World:
@@ -37,7 +54,7 @@ def judged(exercise: RankExercise, case: RankCase) -> World:
         raise Failed(begin(exercise.name))
     for rank, wanted in enumerate(case.expected):
         got = back[rank] if place is None else args[rank][place]
-        right(exercise, case, rank, as_array(got), wanted)
+        right(exercise, case, world, rank, as_array(got), wanted)
         new = [at for at, x in leaves(got) if kept[rank].get(at, x) is not x]
         if new:
             raise Failed(in_memory(exercise, case, written(new[0])))
@@ -66,6 +83,8 @@ def ran(
         return world.run(calls)
     except RankFault as fault:
         places = [(at, placed(at, note, name)) for at, note in fault.places]
+        if fault.buffer:
+            places += assigned_once(function, fault.buffer)
         verdict = Verdict(name, fault.kind, fault.message, fault.why, places)
         raise Failed(verdict.but(when=case.label)) from None
     except Endless as stopped:
@@ -79,7 +98,81 @@ def ran(
         if has_stub(function) and not world.works:
             raise Failed(begin(name)) from None
         when = f"rank {world.error[0]}, with {case.label}"
-        raise Failed(raised(name, name, error, function).but(when=when)) from None
+        verdict = raised(name, name, error, function).but(when=when)
+        if "'NoneType'" in str(error) and (said := returned_none(function)):
+            verdict = verdict.but(why=said[0], places=[*said[1], *verdict.places])
+        if isinstance(error, IndexError):
+            verdict = verdict.but(why=too_few_parts(error, function, case.ranks))
+        raise Failed(verdict) from None
+
+
+def assigned_once(function: Any, name: str) -> list[Note]:
+    """Return the only line of a function that assigns a variable, or []."""
+    lines = [
+        node.lineno
+        for node in ast.walk(tree_of(function))
+        if isinstance(node, ast.Name)
+        and node.id == name
+        and isinstance(node.ctx, ast.Store)
+    ]
+    if len(lines) != 1:
+        return []
+    return [(at_line(function, lines[0]), f"`{name}` is set here")]
+
+
+def returned_none(function: Any) -> tuple[str, list[Note]] | None:
+    """Return a sentence on a call that returns nothing but whose value is used.
+
+    Also returns the line of the call. Returns None if there is no such call.
+    """
+    tree = tree_of(function)
+    alone = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(ast.Attribute(ast.Name(), call), [first, *_], keywords):
+                named = {keyword.arg for keyword in keywords}
+                if call not in NOTHING or "async_op" in named or id(node) in alone:
+                    continue
+                said = {"call": call, "changed": ast.unparse(first)}
+                place = at_line(function, node.lineno)
+                return words("returns-none", **said)["why"], [(place, "")]
+    return None
+
+
+def too_few_parts(error: IndexError, function: Any, ranks: int) -> str:
+    """Return what is known of a sequence with fewer parts than there are ranks.
+
+    It is a local variable of the frame that raised the error, and is indexed in that
+    line. Returns "" if there is no such variable.
+    """
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    places = raised_at(error, function)
+    if trace is None or not places or trace.tb_frame.f_code is not function.__code__:
+        return ""
+    for name in re.findall(r"(\w+)\[", places[0][0].text):
+        value = trace.tb_frame.f_locals.get(name)
+        if isinstance(value, list | tuple) and len(value) < ranks:
+            cut = rf"\b{name} *= *(\w+)\.chunk\(|\b{name} *= *torch\.chunk\("
+            cuts = re.search(cut, source(function))
+            return words(
+                "too-few-parts",
+                name=name,
+                count=several(len(value), "part"),
+                ranks=ranks,
+                chunk=": `chunk` may give fewer than it is asked for" if cuts else "",
+            )["why"]
+    return ""
+
+
+def untouched(world: World, rank: int, what: str) -> str:
+    """Return what is said of a rank's result that has its first values."""
+    if world.received[rank] or any(world.collectives):
+        return words("untouched", what=what)["why"]
+    to = [work.peers[0] for work in world.works if work.sends and work.rank == rank]
+    sent = f"has sent to {ranks_named(to)} and " if to else ""
+    return words("untouched-alone", what=what, rank=rank, sent=sent)["why"]
 
 
 def placed(at: Place, note: str, name: str) -> str:
@@ -114,9 +207,16 @@ def tensor_of(value: Any) -> Any:
 
 
 def parts_of(
-    exercise: RankExercise, got: Any, wanted: Any, **more: Any
+    exercise: RankExercise,
+    got: Any,
+    wanted: Any,
+    because: Callable[[], str] = str,
+    **more: Any,
 ) -> list[tuple[str, Any, Any]]:
-    """Return triples (path, array, expected). Raises `Failed` if the shapes differ."""
+    """Return triples (path, array, expected). Raises `Failed` if the shapes differ.
+
+    because: returns the likely cause of another shape.
+    """
     name, what = exercise.name, exercise.result or "result"
     pairs = [("", got, wanted)]
     if is_tree(wanted) or (isinstance(got, list) and isinstance(wanted, list)):
@@ -137,7 +237,7 @@ def parts_of(
         if array.dtype == object or array.shape != goal.shape:
             said = array.shape if array.dtype != object else kind
             message = f"{what}{path} has the shape {said} and should have {goal.shape}."
-            raise exercise.failed("shape", message, **more)
+            raise exercise.failed("shape", message, because(), **more)
         if goal.dtype.kind == "f" and array.dtype.kind != "f":
             array = array.astype(float)
         found.append((path, array, goal))
@@ -145,7 +245,12 @@ def parts_of(
 
 
 def right(
-    exercise: RankExercise, case: RankCase, rank: int, got: Any, wanted: Any
+    exercise: RankExercise,
+    case: RankCase,
+    world: World,
+    rank: int,
+    got: Any,
+    wanted: Any,
 ) -> None:
     """Compare a rank's result with the expected one. Raises `Failed` if they differ."""
     name, result, function = exercise.name, exercise.result, exercise.written_by_learner
@@ -157,23 +262,29 @@ def right(
     else:
         more["places"] = returns(function)
     if got is None:
-        raise Failed(words.verdict(name, "nothing", **more))
-    parts = parts_of(exercise, got, as_array(wanted), **more)
+        verdict = words.verdict(name, "nothing", **more)
+        said = returned_none(function)
+        raise Failed(verdict.but(why=said[0]) if said else verdict)
+    asked = exercise.because or (lambda *_: "")
+    because = partial(asked, case.given, rank, got)
+    if "world" in inspect.signature(asked).parameters:
+        because = partial(because, world=world)
+    parts = parts_of(exercise, got, as_array(wanted), because, **more)
 
     def why(wrong: Difference, path: str, found: Any) -> str:
         """Return why the value at a path is wrong, or "" if that is unknown."""
         if found.dtype.kind == "f" and np.isnan(wrong.got):
             return words("not-yet")["why"]
         if np.array_equal(found, first.get(path, np.nan)):
-            return words("untouched", what=what + path)["why"]
-        because = exercise.because(case.given, rank, got) if exercise.because else ""
+            return untouched(world, rank, what + path)
+        because_of = because()
         others = [
             what + other
             for other, part, aim in parts
             if other != path and difference(part, aim, exercise.tolerance) is None
         ]
         are = words("right-parts", parts=joined(others))["why"] if others else ""
-        return " ".join(filter(None, [because or wrong.hint, are]))
+        return " ".join(filter(None, [because_of or wrong.hint, are]))
 
     for path, found, goal in parts:
         cause = partial(why, path=path, found=found)
@@ -190,8 +301,9 @@ def held(exercise: RankExercise, case: RankCase, world: World) -> Facts:
     limits, name, ranks = exercise.limits, exercise.name, case.ranks
     facts = []
 
-    def refuse(row: str, **told: Any) -> Failed:
-        places = line_with(exercise.written_by_learner, r"(for|while) ")
+    def refuse(row: str, places: list[Note] | None = None, **told: Any) -> Failed:
+        if places is None:
+            places = line_with(exercise.written_by_learner, r"(for|while) ")
         return Failed(words.verdict(name, row, places, when=case.label, **told))
 
     if "collectives" in limits:
@@ -199,7 +311,12 @@ def held(exercise: RankExercise, case: RankCase, world: World) -> Facts:
         calls = len(world.collectives[0])
         if calls > few:
             told = {"calls": several(calls, "collective"), "few": few}
-            raise refuse("collectives", **told)
+            at = Counter(call.work.place for call in world.collectives[0])
+            lines = [
+                (place, placed(place, f"{n} calls" if n > 1 else "", name))
+                for place, n in sorted(at.items(), key=lambda item: item[0].line)
+            ]
+            raise refuse("collectives", lines, **told)
         facts.append(f"{several(calls, 'collective')} per rank")
     if "sent" in limits:
         busiest = max(range(ranks), key=lambda rank: world.sent[rank])

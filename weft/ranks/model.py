@@ -41,6 +41,8 @@ class Side:
     tensor: Tensor
     peer: int
     place: Place
+    caller: Place | None = None
+    name: str = ""
 
     def __post_init__(self) -> None:
         if getattr(self.op, "__name__", "") not in ("isend", "irecv"):
@@ -101,7 +103,7 @@ class Distributed:
 
     def P2POp(self, op: Callable[..., Work], tensor: Tensor, peer: int) -> Side:
         """Describe a transfer that `batch_isend_irecv` should begin."""
-        return Side(op, tensor, peer, self._place())
+        return Side(op, tensor, peer, self._place(), *self._caller(tensor))
 
     def batch_isend_irecv(self, p2p_op_list: Sequence[Side]) -> list[Work]:
         """Begin several sends and receives as one group; they happen together."""
@@ -114,19 +116,33 @@ class Distributed:
             self._side(one.op.__name__, one.tensor, one.peer, one.place)
             for one in p2p_op_list
         ]
+        for work, one in zip(group, p2p_op_list, strict=True):
+            work.caller, work.name = one.caller, one.name
         self._world.post(group)
         return group
 
     def _begin(self, call: str, tensor: Tensor, peer: int) -> Work:
         """Begin a transfer as a group of its own."""
         work = self._side(call, tensor, peer, self._place())
+        work.caller, work.name = self._caller(tensor)
         self._world.post([work])
         return work
+
+    def _sent_before(self, call: str, tensor: Tensor) -> Work | None:
+        """Return this rank's last work if both it and `call` send the same tensor."""
+        own = [work for work in self._world.works if work.rank == self._rank]
+        if not own or not own[-1].sends or call not in ("send", "isend"):
+            return None
+        same = own[-1].tensor.data_ptr() == tensor.data_ptr()
+        return own[-1] if same and own[-1].tensor.shape == tensor.shape else None
 
     def _side(self, call: str, tensor: Tensor, peer: int, place: Place) -> Work:
         """Make one side of a message. Raises RankFault for a bad tensor or peer."""
         self._tensor(call, tensor, place)
         if not isinstance(peer, int) or not 0 <= peer < self._world.size:
+            if earlier := self._sent_before(call, tensor):
+                told = {"peer": peer, "before": earlier.peers[0]}
+                self._refuse("sent-before", place, call=call, **told)
             self._refuse("no-peer", place, call=call, peer=peer)
         if peer == self._rank:
             self._refuse("itself", place, call=call)
@@ -230,6 +246,25 @@ class Distributed:
         while frame is not None and frame.f_globals is not self._names:
             frame = frame.f_back
         return Place("", 0) if frame is None else frame_place(frame, lines_of(frame))
+
+    def _caller(self, tensor: Tensor) -> tuple[Place | None, str]:
+        """Return the line that called the learner's helper, and the tensor's name.
+
+        The line is None if the exercise's own function makes the current call. The name
+        is that of a local variable that holds the tensor where the line is, or "".
+        """
+        frame: FrameType | None = sys._getframe(1)
+        frames = []
+        while frame is not None:
+            if frame.f_globals is self._names and frame.f_code.co_name[0] != "<":
+                frames.append(frame)
+            frame = frame.f_back
+        if not frames:
+            return None, ""
+        last = frames[-1]
+        place = frame_place(last, lines_of(last)) if len(frames) > 1 else None
+        names = [name for name, value in last.f_locals.items() if value is tensor]
+        return place, names[0] if len(names) == 1 else ""
 
 
 def lines_of(frame: FrameType) -> dict[int, str]:

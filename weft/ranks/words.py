@@ -20,6 +20,7 @@ class RankFault(Exception):
     def __init__(self, kind: str, message: str, why: str, places: list[Note]) -> None:
         super().__init__(message)
         self.kind, self.message, self.why, self.places = kind, message, why, places
+        self.buffer = ""  # the variable into which a message does not fit
 
 
 def fault(row: str, places: list[Note], **told: object) -> RankFault:
@@ -51,11 +52,12 @@ def deadlock(
     ended: Collection[int],
     size: int,
     held_up: Callable[[Sequence[Work]], list[tuple[Work, Work]]],
+    begun: Sequence[Work] = (),
 ) -> RankFault:
     """Return the fault for a deadlock; it says which ranks wait for what.
 
     waiting: rank → the work that it waits for. ended: the ranks that have ended. size:
-    the number of ranks. held_up: see `World.held_up`.
+    the number of ranks. held_up: see `World.held_up`. begun: all works.
     """
     able = freed(waiting)
     works = [w for rank, w in sorted(waiting.items()) if rank not in able]
@@ -72,9 +74,40 @@ def deadlock(
     if together and (stuck or ended):
         return not_by_all(size, together, works)
     doing = {work.sends for work in stuck}
+    if len(doing) == 1 and (missed := unmet(stuck, begun)):
+        return missed
     calls = " or ".join(f"`{call}`" for call in sorted({w.call for w in stuck}))
     row = "mixed" if len(doing) != 1 else "all-send" if True in doing else "all-receive"
     return fault(row, noted(works), calls=calls, pairs=pairs(stuck))
+
+
+def unmet(stuck: Sequence[Work], begun: Sequence[Work]) -> RankFault | None:
+    """Return the fault for messages of which both ranks have begun a side, or None.
+
+    In each, the one side names a rank that has begun the other side with a third rank.
+    """
+    across = [
+        [
+            other
+            for other in begun
+            if other.rank == work.peers[0]
+            and other.peers
+            and other.other is None
+            and other.sends != work.sends
+        ]
+        for work in stuck
+    ]
+    if not all(across):
+        return None
+    work, others = stuck[0], across[0]
+    says = {True: "sends to", False: "receives from"}
+    peers = sorted({other.peers[0] for other in others})
+    return fault(
+        "unmet",
+        noted([*stuck, *(other for each in across for other in each)]),
+        one=f"rank {work.rank} {says[work.sends]} rank {work.peers[0]}",
+        other=f"rank {others[0].rank} {says[others[0].sends]} {ranks_named(peers)}",
+    )
 
 
 def freed(waiting: Mapping[int, Work]) -> set[int]:
@@ -187,4 +220,15 @@ def another_message(send: Work, receive: Work) -> RankFault:
         for w, kind in zip((send, receive), kinds, strict=True)
     )
     told = {"rank": send.rank, "peer": receive.rank, "sent": sent, "wanted": wanted}
-    return fault("message", noted([send, receive]), **told)
+    calls = [
+        (w.caller, f"called here, rank {w.rank}")
+        for w in (send, receive)
+        if w.caller is not None
+    ]
+    if len(calls) == 2 and calls[0][0] == calls[1][0]:
+        both = ranks_named([send.rank, receive.rank])
+        calls = [(calls[0][0], f"called here, {both}")]
+    told["into"] = f" in `{receive.name}`" if receive.name else ""
+    raised = fault("message", [*noted([send, receive]), *calls], **told)
+    raised.buffer = receive.name
+    return raised

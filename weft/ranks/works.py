@@ -38,7 +38,9 @@ class Work:
     None until it is performed. other: the other side of a message, or the next rank's
     part in a collective; None until all ranks that take part have made their calls.
     kept: a copy of a sender's tensor at the time of the call, or None. lands:
-    destinations, each with the data for it.
+    destinations, each with the data for it. caller: the learner's line that called the
+    function with `place`, or None. name: a variable of the caller that holds the
+    tensor, or "".
     """
 
     pause: Callable[["Work"], None]
@@ -52,6 +54,8 @@ class Work:
     done: float | None = None
     other: "Work | None" = None
     waited: bool = False
+    caller: Place | None = None
+    name: str = ""
     lands: list[tuple[Tensor, Tensor]] = field(default_factory=list)
 
     def wait(self) -> bool:

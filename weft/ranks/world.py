@@ -136,7 +136,9 @@ class World:
         if len(self.ended) == self.size:
             self._over.set()
         else:
-            raise deadlock(self.waiting, self.ended, self.size, self.held_up)
+            raise deadlock(
+                self.waiting, self.ended, self.size, self.held_up, self.works
+            )
 
     def wait(self, work: Work) -> None:
         """Let other ranks run until a transfer is over, then store its data.

@@ -5,12 +5,12 @@ def sharded_step(dist, state, x, y, rate):
     shard, momentum = state
     size = dist.get_world_size()
     flat = shard.new_empty(size * shard.numel())
-    dist.all_gather_into_tensor(flat, shard)
+    dist.all_gather_into_tensor(flat, shard)  # <- here
     found = gradients(as_weights(flat, x, y), x, y)
     whole = torch.cat([g.flatten() for g in found])
     whole = F.pad(whole, (0, flat.numel() - whole.numel()))
-    dist.all_reduce(whole)
+    dist.all_reduce(whole)  # <- here
     own = whole.chunk(size)[dist.get_rank()]
     momentum.mul_(MOMENTUM).add_(own / size)
     shard -= rate * momentum
-    dist.all_gather_into_tensor(flat, shard)
+    dist.all_gather_into_tensor(flat, shard)  # <- here

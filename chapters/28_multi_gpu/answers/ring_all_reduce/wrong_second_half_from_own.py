@@ -1,0 +1,20 @@
+# verdict: wrong-value
+# Each half begins with the rank's own chunk.
+def ring_all_reduce(dist, x):
+    """Replace x on every rank with the sum over all ranks."""
+    rank, size = dist.get_rank(), dist.get_world_size()
+
+    chunks = x.tensor_split(size)
+    for step in range(2 * (size - 1)):
+        turn = step % (size - 1)
+        give, take = chunks[(rank - turn) % size], chunks[(rank - turn - 1) % size]
+        arrived = torch.empty_like(take)
+        works = dist.batch_isend_irecv(
+            [
+                dist.P2POp(dist.isend, give, (rank + 1) % size),
+                dist.P2POp(dist.irecv, arrived, (rank - 1) % size),
+            ]
+        )
+        for work in works:
+            work.wait()
+        take.copy_(arrived + take if step < size - 1 else arrived)

@@ -1,0 +1,10 @@
+# verdict: wrong-value
+# Multiplied by the rows before the sum, and divided by them after it.
+def train_step(dist, weights, x, y, rate):
+    """Update the weights, in place, with the gradients of all ranks."""
+    found = gradients(weights, x, y)
+    flat = torch.cat([len(x) * g.flatten() for g in found])
+    dist.all_reduce(flat)
+    mean = flat / len(x)
+    for weight, part in zip(weights, mean.split([w.numel() for w in weights])):
+        weight -= rate * part.view_as(weight)
