@@ -1,10 +1,15 @@
-"""Data and specifications for the checks of lab 35, in NumPy and PyTorch."""
+"""Data, specifications and likely causes for the checks of lab 35."""
+
+from itertools import product
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 
-from .kernels import EPS
+from weft.checking.compare import agrees
+from weft.wording import capital, joined
+
+from .kernels import EPS, THREADS
 
 
 def patches(x):
@@ -37,6 +42,40 @@ def largest(x):
     best = windows.max(-1)
     won = np.where(best > 0, windows.argmax(-1), 4)
     return np.maximum(best, 0), won
+
+
+PIXELS = "upper left", "upper right", "lower left", "lower right"
+
+
+def odd_winners(x, y, won):
+    """Say where `won` is wrong, if y is right: of which kind those windows are."""
+    best, right = largest(x)
+    off = won != right
+    if not off.any() or not agrees(y, best, 1e-5):
+        return ""
+    should, found = right[off].astype(int), won[off].astype(int)
+    if (should == 4).all():
+        return "`won` is wrong only in windows in which no number is above 0."
+    n, h, w, c = y.shape
+    windows = x.reshape(n, h, 2, w, 2, c).transpose(0, 1, 3, 5, 2, 4)
+    taken = windows.reshape(n, h, w, c, 4)[off][range(len(found)), found % 4]
+    if (found < 4).all() and (should < 4).all() and (taken == best[off]).all():
+        return (
+            "`won` is wrong only in windows that have their largest number more than "
+            "once. Which of these pixels should win?"
+        )
+    pairs = set(zip(should.tolist(), found.tolist(), strict=True))
+    both = sorted(p for p in pairs if p[0] < p[1])
+    if pairs != {*both, *(p[::-1] for p in both)}:
+        return ""
+    if len({k for p in both for k in p}) < 2 * len(both):
+        return ""
+    exchanged = joined(f"{a} and {b} are exchanged" for a, b in both)
+    number = both[0][0] or both[0][1]
+    return (
+        f"Where `won` is wrong, {exchanged}. Pixel {number} of a window is the "
+        f"{PIXELS[number % 4]} one."
+    )
 
 
 def random_gradient(rng, n, h, w, c, f):
@@ -84,6 +123,114 @@ def norm_gradient(x, mean, scale, gamma, dy):
     return tuple(each.float().numpy() for each in found)
 
 
+def is_clearly(got, made, right):
+    """Return whether `got` is what a mistake makes, which is far from right."""
+    with np.errstate(all="ignore"):
+        return agrees(got, made, 1e-3) and not agrees(made, right, 1e-2)
+
+
+CALLERS = {1: "thread 0 alone calls it", 32: "only threads 0 to 31 call it"}
+NOT_TOGETHER = (
+    "what `block_sum` returns if {}: for the others, it adds what the sum before left "
+    "in `cells`. All threads of the block have to call `block_sum` together, and each "
+    "gets the sum. Is the call inside an `if`?"
+)
+
+
+def odd_sums(values, before):
+    """Yield what may happen to a sum over rows, with the result.
+
+    values: what is added. before: what the sum before this one adds.
+    """
+    total, thread = values.sum(0), np.arange(len(values)) % THREADS
+    yield "only what thread 0 has added up", values[thread == 0].sum(0)
+    for count, who in CALLERS.items():
+        mine = values[thread < count].sum(0)
+        yield NOT_TOGETHER.format(who), mine + before[thread >= count].sum(0)
+    yield "divided by m", total / len(values)
+
+
+def odd_dgamma(x, mean, scale, gamma, dy):
+    """Yield what dgamma may be with a mistake, with the result."""
+    centred = x - mean
+    hat = centred * scale
+    known = "`scale` is already 1 / sqrt(v + ε)."
+    yield "the sum of dy · x, and not of dy · x̂", dy * x
+    yield "the sum of dy · (x - μ), without `scale`", dy * centred
+    yield f"what x̂ = (x - μ) / scale gives. {known}", dy * centred / scale
+    yield f"what x̂ = (x - μ) · scale² gives. {known}", dy * hat * scale
+    as_variance = np.sqrt(scale + EPS)
+    yield f"what (x - μ) / sqrt(scale + ε) gives. {known}", dy * centred / as_variance
+    yield "the sum of dy · x · scale: μ is not subtracted", dy * x * scale
+    yield "the sum of dy · x̂ · γ: γ does not belong there", dy * hat * gamma
+
+
+def odd_gradients(x, mean, scale, gamma, dy, dx, dgamma, dbeta):
+    """Say what is wrong with the sums, which dx needs, or else with dx."""
+    x, mean, scale, gamma, dy = (np.float64(a) for a in (x, mean, scale, gamma, dy))
+    hat = (x - mean) * scale
+    sums = {"dgamma": (dgamma, dy * hat, dy), "dbeta": (dbeta, dy, dy * hat)}
+    totals = {name: values.sum(0) for name, (_, values, _) in sums.items()}
+    if is_clearly(dgamma, totals["dbeta"], totals["dgamma"]) and is_clearly(
+        dbeta, totals["dgamma"], totals["dbeta"]
+    ):
+        return "`dgamma` and `dbeta` are exchanged."
+    right = norm_gradient(x, mean, scale, gamma, dy)[0]
+    for name, (got, values, before) in sums.items():
+        total = totals[name]
+        if agrees(got, total, 1e-3) or not np.isfinite(got).all():
+            continue
+        made = list(odd_sums(values, before))
+        if name == "dgamma":
+            changed = odd_dgamma(x, mean, scale, gamma, dy)
+            made += [(what, products.sum(0)) for what, products in changed]
+        known = (what for what, made in made if is_clearly(got, made, total))
+        what = next(known, f"{got[0]:.4g} for channel 0, and should be {total[0]:.4g}")
+        if agrees(dx, right, 1e-3):
+            return sentence(f"`{name}` is {what}")
+        return sentence(f"`{name}`, which dx needs, is wrong, too: it is {what}")
+    return odd_dx(hat, scale, gamma, dy, x, mean, dx, right)
+
+
+def sentence(text):
+    return text if text[-1] in ".?" else f"{text}."
+
+
+def odd_dx(hat, scale, gamma, dy, x, mean, dx, right):
+    """Say what is wrong with dx, if both sums are right."""
+    m, by, centred = len(x), gamma * scale, x - mean
+    b, g = dy.sum(0) / m, (dy * hat).sum(0) / m
+    t = np.arange(m) % THREADS
+    own_b, own_g = (np.stack([v[k::THREADS].sum(0) for k in t]) for v in (dy, dy * hat))
+    made = {
+        "`scale` is left out": gamma * (dy - b - hat * g),
+        "`scale` is in the factor twice": by * scale * (dy - b - hat * g),
+        "the factor is γ / scale; `scale` is already 1 / sqrt(v + ε)": (
+            gamma / scale * (dy - b - hat * g)
+        ),
+        "the sums are not divided by m": by * (dy - m * b - hat * m * g),
+        "dβ is not divided by m": by * (dy - m * b - hat * g),
+        "dγ is not divided by m": by * (dy - b - hat * m * g),
+        "dβ / m is not subtracted": by * (dy - hat * g),
+        "x̂ · dγ / m is not subtracted": by * (dy - b),
+        "both means are left out, as if μ and v did not depend on x": by * dy,
+        "dγ / m is subtracted without its factor x̂": by * (dy - b - g),
+        "the last term has x, and not x̂": by * (dy - b - x * g),
+        "the last term has x - μ, and not x̂": by * (dy - b - centred * g),
+        "the last term has (x - μ) / scale; `scale` is already 1 / sqrt(v + ε)": (
+            by * (dy - b - centred / scale * g)
+        ),
+        "the means are added, and not subtracted": by * (dy + b + hat * g),
+        "each thread uses its own part of dβ": by * (dy - own_b / m - hat * g),
+        "each thread uses its own part of dγ": by * (dy - b - hat * own_g / m),
+        "each thread uses its own parts of both sums": (
+            by * (dy - own_b / m - hat * own_g / m)
+        ),
+    }
+    fits = [what for what, each in made.items() if is_clearly(dx, each, right)]
+    return f"This is the result if {fits[0]}." if len(fits) == 1 else ""
+
+
 def random_head(rng, slices, n):
     """Return what `head` reads; the logits of some images are far from 0."""
     part = rng.standard_normal((slices, n, 128)) * rng.choice([1, 40], (1, n, 1))
@@ -118,6 +265,46 @@ def head_gradients(part, b3, w4, b4, labels, order, counter):
     sums[:, 1280:1290], sums[:, 1290:1418] = z.grad, before.grad
     sums[:, 1418] = rows.detach()
     return before.grad.float().numpy(), sums.float().numpy()
+
+
+def factor(got, right):
+    """Return by what `right` has to be multiplied to give `got`; None if by nothing."""
+    if not right.any():
+        return None
+    by = float(np.vdot(got, right) / np.vdot(right, right))
+    return by if agrees(got, by * right, 1e-3) else None
+
+
+def odd_factors(part, b3, w4, b4, labels, order, counter, dh, sums):
+    """Say which results are all the same multiple of what they should be."""
+    n = part.shape[1]
+    dh_right, right = head_gradients(part, b3, w4, b4, labels, order, counter)
+    where = {
+        "dw4": slice(1280),
+        "db4": slice(1280, 1290),
+        "the copy of dh": slice(1290, 1418),
+        "the losses": slice(1418, 1419),
+    }
+    by = {"`dh`": factor(dh.astype(float), dh_right.astype(float))}
+    for name, columns in where.items():
+        got = sums[:, columns].astype(float)
+        by[name] = factor(got, right[:, columns].astype(float))
+    fine = [name for name, k in by.items() if k and abs(k - 1) < 1e-3]
+    off = {name: k for name, k in by.items() if name not in fine}
+    if not off or not all(off.values()):
+        return ""
+    times = max(off.values(), key=abs)
+    if any(abs(k / times - 1) > 1e-3 for k in off.values()):
+        return ""
+    of = f"1/{n} of" if abs(times * n - 1) < 1e-3 else f"{times:.4g} times"
+    alone = list(off) == ["`dh`"]
+    are = f"is {of} what it" if alone else f"are {of} what they"
+    said = f"{capital(joined(off))} {are} should be"
+    if min(abs(times / n - 1), abs(times * n - 1)) < 1e-3:
+        said += f", and n, the number of images, is {n}"
+    fine = [name for name in fine if name in where]
+    right_too = f" In `sums`, {joined(fine)} are right." if fine else ""
+    return f"{said}.{right_too}"
 
 
 def random_parts(rng, k, n, m):
@@ -176,3 +363,114 @@ def pool_outputs(x, w, b):
 def three_layers(x, w, b):
     filters = numbers(w).reshape(len(b), 3, 3, -1)
     return largest(convolution(numbers(x), filters, b))
+
+
+PLACES = (
+    "row g, word t",
+    "row g + 8, word t",
+    "row g, word t + 4",
+    "row g + 8, word t + 4",
+)
+COUNTED = "first", "second", "third", "fourth"
+
+
+def by_halves(x, w):
+    """Return what the halves of a group's words contribute to the convolution.
+
+    (half of x, half of w, n, i, j, upper or lower, left or right, filter), without the
+    bias. The words t are half 0, and the words t + 4 are half 1.
+    """
+    near = patches(numbers(x))
+    n, h2, w2 = near.shape[:3]
+    near = near.reshape(n, h2, w2, 9, -1, 2, 8)
+    filters = numbers(w).reshape(len(w), 9, -1, 2, 8)
+    made = np.einsum("nijpgxc,fpgyc->xynijf", near, filters, optimize=True)
+    made = made.reshape(2, 2, n, h2 // 2, 2, w2 // 2, 2, len(w))
+    return made.transpose(0, 1, 2, 3, 5, 4, 6, 7)
+
+
+def of_windows(values):
+    """Return the largest of each window or 0, and which pixel: (..., row, side, f)."""
+    pixels = np.moveaxis(values, -1, -3).reshape(*values.shape[:-3], -1, 4)
+    best = pixels.max(-1)
+    return np.maximum(best, 0), np.where(best > 0, pixels.argmax(-1), 4)
+
+
+def odd_windows(x, w, b, y, won):
+    """Say which sums were compared, or which words were multiplied, as y shows."""
+    halves = by_halves(x, w)
+    sums = halves[0, 0] + halves[1, 1] + b
+    if np.array_equal(y, of_windows(sums)[0]):
+        n, h2, w2 = x.shape[:3]
+        return odd_winners(sums.swapaxes(-4, -3).reshape(n, h2, w2, -1), y, won)
+    return odd_choice(sums - b, b, y) or odd_words(halves, b, y, won)
+
+
+def odd_choice(sums, b, y):
+    """Say which of a lane's right sums y compares, if the choice explains y.
+
+    Each index of a sum (row, side and filter) may depend on another variable of the
+    loops than it should: on e, or on a bit of k.
+    """
+    shape = sums.shape
+    lanes = sums.reshape(*shape[:-1], -1, 2)  # (..., row, side, t, filter)
+    bias = b.reshape(-1, 2)
+    e, high, low = (np.arange(2).reshape(s) for s in ((2, 1, 1), (2, 1), (2,)))
+    given = {"e": e, "high": high, "low": low, "0": 0 * e, "1": 0 * e + 1}
+    for row, side, column in product(given, repeat=3):
+        each = [np.broadcast_to(given[k], (2, 2, 2)) for k in (row, side, column)]
+        made = np.moveaxis(lanes, -2, 3)[..., *each]  # (n, i, j, t, e, high, low)
+        made = np.maximum((made + bias[:, :, None, None]).max((-2, -1)), 0)
+        if not np.array_equal(made.reshape(y.shape), y):
+            continue
+        if column in ("high", "low"):
+            return (
+                "The sums are right, but `y` is the largest of sums of two filters. "
+                "Which elements of `sums[0]` belong to one filter?"
+            )
+        if column in ("0", "1"):
+            which = "2t" if column == "0" else "2t + 1"
+            return (
+                f"This is the result if both filters of a lane take the sums of column "
+                f"{which}."
+            )
+        if row == side:
+            return "`y` is the largest of only two pixels of a window, on a diagonal."
+        for pixels, by in (("upper and the lower", row), ("left and the right", side)):
+            if by not in ("high", "low"):
+                return (
+                    f"`y` is the largest of only some pixels of a window: are the "
+                    f"{pixels} ones compared with each other?"
+                )
+    return ""
+
+
+def odd_words(halves, b, y, won):
+    """Say which words of the fragments are in the wrong place, if that explains y."""
+
+    def made(order):  # which word is where: row g or g + 8, word t or t + 4
+        sides = [
+            sum(halves[word // 2, k, ..., word % 2, :] for k, word in enumerate(words))
+            for words in (order[::2], order[1::2])
+        ]
+        return of_windows(np.stack(sides, -2) + b)
+
+    found = y, won
+    fits = [
+        order
+        for order in product(range(4), repeat=4)
+        if all(map(np.array_equal, made(order), found))
+    ]
+    if fits == [(2, 3, 0, 1)]:
+        return (
+            "This is the result if words t of a are multiplied by words t + 4 of b, "
+            "and words t + 4 by words t."
+        )
+    if len(fits) != 1:
+        return ""
+    wrong = joined(
+        f"the {COUNTED[k]} word of a is ({PLACES[word]})"
+        for k, word in enumerate(fits[0])
+        if word != k
+    )
+    return f"This is the result if {wrong}. In which order does `mma` take them?"

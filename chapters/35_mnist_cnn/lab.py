@@ -139,6 +139,7 @@ check(
     ),
     full=(16, 14, 14, 33),
     limits={"loads": 4, "float64": 0},
+    because=checks.odd_winners,
 )
 
 # %% [markdown] tags=["solution"]
@@ -283,6 +284,7 @@ check(
     launch=lambda m, c: (c, THREADS),
     full=(5000, 33),
     limits={"float64": 0},
+    because=checks.odd_gradients,
     tolerance=1e-4,
 )
 
@@ -391,6 +393,7 @@ check(
     out=checks.pool_outputs,
     full=(64, 7, 7, 2, 8),
     limits={"float64": 0},
+    because=checks.odd_windows,
 )
 
 # %% [markdown] tags=["solution"]
@@ -490,6 +493,7 @@ check(
     out=checks.head_outputs,
     full=(7, 1024),
     limits={"float64": 0},
+    because=checks.odd_factors,
     tolerance=1e-4,
 )
 
