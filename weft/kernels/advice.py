@@ -549,7 +549,9 @@ def copied_elsewhere(trace: Trace, row: int, verdict: Verdict) -> Verdict:
         return verdict
     last = max(before, key=lambda r: at[r])
     place, size = trace.places[trace.site[last]], int(trace.size[last])
-    count = size // int(trace.size[row])
+    if at[row] < at[last] + size:  # the copy has not arrived
+        return verdict
+    count = size // trace.dtypes[trace.array[row]].itemsize
     said = (
         f"The copy on line {place.line} writes {size:,} bytes: "
         f"{count:,} element{'s' * (count != 1)} from `{trace.element(last)}` on."

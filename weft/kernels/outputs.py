@@ -163,8 +163,9 @@ def where_stores_went(
     atomic = (trace.operation[stores] == ATOMIC).any()
     if times.max() > 1 and not atomic:
         return (
-            f"Other elements are written by up to {times.max():,} threads each. Why do "
-            f"several threads compute the same index? ({launched}.)",
+            f"Other elements are written by up to {times.max():,} threads each"
+            f"{two_writers(trace, stores, pairs)}. Why do several threads compute the "
+            f"same index? ({launched}.)",
             notes,
             rows,
         )
@@ -174,6 +175,23 @@ def where_stores_went(
         notes,
         rows,
     )
+
+
+def two_writers(trace: Trace, stores: Array, pairs: Array) -> str:
+    """Name two threads that store to one element, as in ': `out[0]` by thread 0 …'.
+
+    pairs: the addresses of the stores with their threads, each pair once.
+    """
+    addresses, counts = np.unique(pairs[0], return_counts=True)
+    here = stores[trace.address[stores] == addresses[counts.argmax()]]
+    first = int(here[0])
+    element = trace.element(first)
+    others = (trace.block[here], trace.thread[here])
+    same = (others[0] == trace.block[first]) & (others[1] == trace.thread[first])
+    if not element or same.all():
+        return ""
+    names = [trace.thread_at(r, with_block=True) for r in (first, int(here[~same][0]))]
+    return f": `{element}`, for example, by {names[0]} and by {names[1]}"
 
 
 def not_stored(

@@ -334,14 +334,15 @@ def stuck_phase(where: Positions, waiting: list[Thread], live: list[Thread]) -> 
     elif bar.nbytes < 0:
         lacks.append(f"copies brought {-bar.nbytes:,} bytes that were not announced")
     others = [t for t in live if t not in same]
-    elsewhere = ""
+    elsewhere = ahead = ""
     places = where.stop(thread)
     if others:
         other = others[0]
         elsewhere = f" Meanwhile {listed([other], where.block)} waits on " + (
             f"{where.line(other)}."
         )
-        elsewhere += ahead_of(bar, others)
+        ahead = ahead_of(bar, others)
+        elsewhere += ahead
         places += [p for p in where.stop(other) if p not in places]
     return where.fault(
         "mbarrier",
@@ -351,8 +352,13 @@ def stuck_phase(where: Positions, waiting: list[Thread], live: list[Thread]) -> 
         f"{'are' if bar.phase != 1 else 'is'} complete, and in the present one "
         f"{' and '.join(lacks)}.{elsewhere}",
         "A phase is complete once all arrivals have come, and all the bytes that were "
-        "announced. The first has parity 0. Does the parity fit the turn, and who "
-        "should arrive here, or announce the bytes?",
+        "announced. "
+        + (
+            "How many threads arrive there before the next turn?"
+            if ahead
+            else "The first has parity 0. Does the parity fit the turn, and who should "
+            "arrive here, or announce the bytes?"
+        ),
         places,
         thread,
     )
