@@ -159,11 +159,12 @@ class CubeBySetup(torch.autograd.Function):
 
     @staticmethod
     def setup_context(ctx, inputs, output):
-        (ctx.x,) = inputs
+        ctx.save_for_backward(*inputs)
 
     @staticmethod
     def backward(ctx, grad):
-        return 3 * ctx.x**2 * grad
+        (x,) = ctx.saved_tensors
+        return 3 * x**2 * grad
 
 
 # Right
@@ -185,13 +186,13 @@ def test_another_right_operator_passes() -> None:
         return out.view(x.shape)
 
     def keep(ctx, inputs, output):
-        (ctx.x,) = inputs
+        ctx.save_for_backward(*inputs)
 
     verdict = cubed(
         operator(
             other,
             lambda x: x.new_empty(x.shape),
-            lambda ctx, grad: grad * 3 * ctx.x**2,
+            lambda ctx, grad: grad * 3 * ctx.saved_tensors[0] ** 2,
             keep,
         ),
         launches=True,

@@ -350,6 +350,7 @@ check(
     sizes=[(2, 3), (9, 31)],
     launches=True,
     limits={"graph_breaks": 0},
+    also=(slope,),
 )
 
 # %% [markdown] tags=["solution"]

@@ -30,6 +30,7 @@ class TorchExercise(Exercise):
     launches: whether a kernel must be launched.
     stream: whether every launch must be on PyTorch's current stream.
     frozen: whether a backward pass must omit gradients that no input requires.
+    also: further operators for which the learner registers the same backward.
     full: the size of the run on the GPU; None for no such run.
     without: modules whose functions must not be called, such as "torch.nn.functional"
         (which also excludes "torch._C._nn", where its C++ functions are).
@@ -47,6 +48,7 @@ class TorchExercise(Exercise):
     launches: bool = False
     stream: bool = False
     frozen: bool = False
+    also: tuple[Any, ...] = ()
     full: Any = None
     without: tuple[str, ...] = ()
     lines: int | None = None

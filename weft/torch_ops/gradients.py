@@ -4,6 +4,7 @@
 """
 
 import contextlib
+import inspect
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -30,10 +31,12 @@ from weft.torch_ops.tensors import (
     equal,
     has_strides,
     is_tensor,
+    share,
     tensors,
     written_shape,
 )
-from weft.torch_ops.written import FUNCTION, OPERATOR
+from weft.torch_ops.values import result_names
+from weft.torch_ops.written import CALLABLE, FUNCTION, OPERATOR, look
 from weft.wording import capital, several
 
 # input elements per case, because the spec is differentiated element by element
@@ -55,13 +58,17 @@ def run(exercise: TorchExercise, calls: Calls) -> Facts:
             return []
         first.alone_or_not()
         if number == 0:
+            first.shaped()
             first.twice()
             first.expanded()
             first.strided()
             first.one_input_at_a_time()
+            first.kept()
         calls.launches.refuse()
     if chosen:
         pytorch_tests.gradcheck(exercise, calls, chosen[0])
+    for other in exercise.also:
+        registered_too(exercise, other)
     return [f"the gradient is right on {several(len(chosen), 'size')}"]
 
 
@@ -133,6 +140,30 @@ class Pass:
                 "the calls share what they keep",
             )
         self.explain(got)
+
+    def shaped(self) -> None:
+        """Check that the operator's backward returns gradients in its inputs' shapes.
+
+        PyTorch sums a gradient that is larger, as if its input had been broadcast.
+        """
+        with self.returned() as seen:
+            self.backward(self.grads)
+        names = self.exercise.names(len(self.inputs))
+        for k in differentiable(self.inputs):
+            got: Any = seen[k] if k < len(seen) else None
+            if not is_tensor(got) or got.numel() == self.inputs[k].numel():
+                continue
+            raise self.failed(
+                f"The backward returns a gradient with the shape "
+                f"{written_shape(got.shape)} for {names[k]}, and {names[k]} has "
+                f"{written_shape(self.inputs[k].shape)}.",
+                f"The sum that is missing is computed by PyTorch: it adds up a "
+                f"gradient that is too large until it has the shape of {names[k]}. "
+                "That belongs to the derivative, so it is the task of the backward. "
+                f"How many elements of the result does one element of {names[k]} "
+                "change?",
+                "right, but a gradient of another shape",
+            )
 
     def twice(self) -> None:
         """Check a second backward pass through the graph, with new output gradients."""
@@ -214,6 +245,61 @@ class Pass:
                 )
             if self.exercise.frozen:
                 self.left_out(seen, k, positions)
+
+    def kept(self) -> None:
+        """Check that the backward does not use a tensor that has been changed.
+
+        If a tensor that was saved with `save_for_backward` has been changed, PyTorch
+        raises an error. It knows nothing of tensors that are kept elsewhere.
+        """
+        if self.exercise.changes or self.exercise.written.kind == CALLABLE:
+            return
+        names = [
+            *self.exercise.names(len(self.inputs)),
+            *result_names(len(self.results)),
+        ]
+        for k, name in enumerate(names):
+            again = Pass.begin(self.exercise, self.calls, self.case)
+            if again is None:
+                return
+            changed: Any = [*again.inputs, *again.results][k]
+            if not is_tensor(changed) or not changed.is_floating_point():
+                continue
+            attribute = again.attribute(changed)
+            with torch.no_grad():
+                changed.mul_(2).add_(1)
+            try:
+                got = again.backward(self.grads)
+            except Failed:  # PyTorch refuses, or the changed numbers do not suit
+                continue
+            if not self.wrong(got, self.aims):
+                continue
+            written = self.exercise.written
+            setup = written.setup or written.forward
+            said = (
+                f"`ctx.{attribute}` keeps {name} as an attribute"
+                if attribute
+                else f"PyTorch does not know that the backward uses {name}"
+            )
+            stated = rf".*\.{attribute}\b" if attribute else "def "
+            raise self.failed(
+                f"{said}. The check changes {name} in place between the forward and "
+                "the backward. The backward then returns another gradient, "
+                "without an error.",
+                "For a tensor that was saved with `ctx.save_for_backward`, PyTorch "
+                "notices such a change, and refuses to compute a wrong gradient. It "
+                "does not see tensors that are kept anywhere else.",
+                "right, but a tensor is not saved",
+                places=line_with(setup, stated) or returns(written.backward),
+            )
+
+    def attribute(self, tensor: Tensor) -> str:
+        """Return the attribute of `ctx` that has a tensor, or a view of it, or ""."""
+        for result in self.results:
+            for name, value in getattr(result.grad_fn, "__dict__", {}).items():
+                if any(share(found, tensor) for found in tensors_in(value)):
+                    return str(name)
+        return ""
 
     @contextlib.contextmanager
     def returned(self) -> Iterator[list[Any]]:
@@ -351,7 +437,77 @@ class Pass:
             )
         elif np.isnan(differs.got):
             why = "That NaN is what the check puts into new memory: follow one element."
+        else:
+            why = self.of_another(name, got) or self.dependence(name, got) or why
         raise self.failed(differs.sentence(f"the gradient of {name}"), why, headline)
+
+    def of_another(self, name: str, got: list[Any]) -> str:
+        """Say which other input's gradient has come back for input `name`, or ""."""
+        names = self.exercise.names(len(self.inputs))
+        found = got[names.index(name)]
+        for other, aim in zip(names, self.aims, strict=True):
+            if other == name or aim is None or aim.shape != tuple(found.shape):
+                continue
+            if bool(close(array(found), aim, self.exercise.tolerance).all()):
+                return (
+                    f"What comes back for {name} is the gradient of {other}. The "
+                    "backward returns one value for each input, in the order of the "
+                    "inputs."
+                )
+        return ""
+
+    def dependence(self, name: str, got: list[Any]) -> str:
+        """Say on what a wrong gradient does not depend, though the right one does.
+
+        Found by changing the incoming gradient, and the inputs one at a time. If there
+        is nothing of that kind, says on what the gradient depends though the right one
+        does not. Returns "" if neither is found.
+        """
+        names = self.exercise.names(len(self.inputs))
+        n, more = names.index(name), ""
+        for changed, again, grads in self.variants():
+            try:
+                new = again.backward(grads)[n]
+            except Failed:
+                continue
+            if new is None:
+                continue
+            tolerance = self.exercise.tolerance
+            moved = not np.array_equal(array(new), array(got[n]), equal_nan=True)
+            due = not bool(close(again.aims[n], self.aims[n], tolerance).all())
+            if due and not moved:
+                return (
+                    f"With other numbers in {changed}, the same gradient of {name} "
+                    "comes back. The right one changes with them: where do they enter "
+                    "the derivative?"
+                )
+            if moved and not due and not more:
+                more = (
+                    f"With other numbers in {changed}, another gradient of {name} "
+                    "comes back. The right one does not depend on them."
+                )
+        return more
+
+    def variants(self) -> Iterator[tuple[str, "Pass", list[Tensor]]]:
+        """Yield passes in which one thing is different, its name, and their grads."""
+        second = [incoming(r, 2) for r in self.results]
+        aims = wanted(self.exercise, self.case, [array(g) for g in second])
+        yield "the incoming gradient", replace(self, aims=aims), second
+        names = self.exercise.names(len(self.inputs))
+        for k, value in enumerate(self.case.inputs):
+            floats = is_array(value) and value.dtype.kind == "f"
+            if not floats and not isinstance(value, float):
+                continue
+            inputs = list(copies(self.case.inputs))
+            inputs[k] = (
+                (value * 0.75 + 0.375).astype(value.dtype)
+                if floats
+                else (value * 0.75 + 0.375)
+            )
+            case = replace(self.case, inputs=tuple(inputs))
+            again = Pass.begin(self.exercise, self.calls, case)
+            if again is not None:
+                yield f"`{names[k]}`", again, self.grads
 
     def failed(
         self, message: str, why: str = "", headline: str = "", **more: Any
@@ -380,6 +536,17 @@ def forward(
     if not any(is_tensor(r) and r.requires_grad for r in results):
         raise no_graph(exercise, when)
     return results
+
+
+def tensors_in(value: Any) -> Iterator[Tensor]:
+    """Yield a tensor, or the tensors in a list, tuple or dictionary."""
+    if is_tensor(value):
+        yield value
+    elif isinstance(value, dict):
+        yield from tensors_in(list(value.values()))
+    elif isinstance(value, list | tuple):
+        for part in value:
+            yield from tensors_in(part)
 
 
 def incoming(result: Tensor, seed: int) -> Tensor:
@@ -415,6 +582,28 @@ def no_backward(exercise: TorchExercise) -> Failed:
     places = line_with(written.forward, "def ")
     headline = "no backward is registered" if written.kind == OPERATOR else ""
     return exercise.failed("autograd", message, why, places, headline=headline)
+
+
+def registered_too(exercise: TorchExercise, other: Any) -> None:
+    """Raise `Failed` unless `other` has the backward that the exercise registers."""
+    mine = exercise.written.backward
+    theirs = look(other)
+    found = inspect.unwrap(theirs.backward) if theirs.backward else None
+    if found is mine or (
+        found is not None
+        and getattr(found, "__code__", None) is not None
+        and found.__code__.co_filename == inspect.unwrap(mine).__code__.co_filename
+    ):
+        return
+    raise exercise.failed(
+        "autograd",
+        f"No backward of this cell is registered for {theirs.name}.",
+        f"{exercise.name} has one, and its gradients are right. {theirs.name} is "
+        "another operator, and what calls it cannot be differentiated through it "
+        "without a backward. To which operators does this cell give one?",
+        line_with(mine, "def "),
+        headline=f"right, but {theirs.name} has no backward of yours",
+    )
 
 
 def no_graph(exercise: TorchExercise, when: str) -> Failed:

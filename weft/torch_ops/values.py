@@ -108,16 +108,21 @@ def with_strides(exercise: TorchExercise, calls: Calls, case: Any) -> None:
     Raises `Failed` if the call is wrong.
     """
     wide = any(is_array(value) and value.ndim > 1 for value in case.inputs)
+    layout = STRIDED
     try:
         one(exercise, calls, case, STRIDED)
         if wide:  # for a vector, STRIDED already has gaps
+            layout = GAPS
             one(exercise, calls, case, GAPS)
     except Failed as failed:
         verdict = failed.verdict
         if verdict.kind not in VALUES:
             raise
-        places = verdict.places or returns(exercise.written.main)
-        why = verdict.why if verdict.kind == "exception" else ""
+        inputs = tensors(case.inputs, layout=layout, device=calls.device)
+        call = Call(exercise, case, "", inputs, [], [])
+        places = verdict.places or call.ended or returns(exercise.written.main)
+        why = gaps(exercise, inputs) if layout == GAPS else ""
+        why = verdict.why if verdict.kind == "exception" else why
         raise Failed(
             verdict.but(
                 kind="strides",
@@ -130,6 +135,24 @@ def with_strides(exercise: TorchExercise, calls: Calls, case: Any) -> None:
                 "the result?",
             )
         ) from None
+
+
+def gaps(exercise: TorchExercise, inputs: list[Any]) -> str:
+    """Say which input has gaps, and what that means for its memory."""
+    names = exercise.names(len(inputs))
+    name, given = next(
+        (name, x)
+        for name, x in zip(names, inputs, strict=True)
+        if is_tensor(x) and x.ndim > 1
+    )
+    return (
+        f"The same numbers come out right when they fill their memory, also as a "
+        f"transposed matrix. Here {name} has gaps: its shape is "
+        f"{written_shape(given.shape)} and its strides are "
+        f"{written_shape(given.stride())}, so {name} has only every second number of "
+        f"its memory. The first {given.numel():,} numbers of that memory are not the "
+        f"elements of {name}. Which line reads them as if they were?"
+    )
 
 
 def one(

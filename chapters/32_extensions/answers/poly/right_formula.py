@@ -1,5 +1,5 @@
 # verdict: pass
-# Write the formula in PyTorch, and keep x as an attribute of ctx.
+# Write the formula in PyTorch.
 @torch.library.custom_op("lab32::poly", mutates_args=(), device_types=DEVICE)
 def poly(x: torch.Tensor, a: float, b: float) -> torch.Tensor:
     """Return a x³ + b x."""
@@ -11,13 +11,15 @@ poly.register_fake(contiguous_fake)
 
 def keep(ctx, inputs, output):
     """Save what the backward needs; inputs: x, a, b."""
-    ctx.x, *ctx.numbers = inputs
+    x, *ctx.numbers = inputs
+    ctx.save_for_backward(x)
 
 
 def backward(ctx, grad):
     """Return the gradients of x, a and b."""
+    (x,) = ctx.saved_tensors
     a, b = ctx.numbers
-    return grad * (3 * a * ctx.x**2 + b), None, None
+    return grad * (3 * a * x**2 + b), None, None
 
 
 poly.register_autograd(backward, setup_context=keep)

@@ -25,3 +25,4 @@ def steep_backward(ctx, grad_out):
 
 
 steep.register_autograd(steep_backward, setup_context=keep_steep)
+slope.register_autograd(steep_backward, setup_context=keep_steep)
