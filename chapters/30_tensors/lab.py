@@ -414,6 +414,7 @@ check(
     full=(50, 60, 7, 80),
     limits={"float64": 0},
     describe={"out": checks.read_from},
+    because=checks.wrong_place,
 )
 
 # %% [markdown] tags=["solution"]

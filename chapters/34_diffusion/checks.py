@@ -1,16 +1,21 @@
 """Inputs and specifications for the checks of lab 34."""
 
 import copy
+import itertools
+import math
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 
+from weft.checking.compare import difference
 from weft.checking.slips import result_if
+from weft.wording import joined
 
 from .kernels import EPS
 from .model import BF16, DEVICE, UNet, embed
 
+ALIKE = "This is the result "
 PEAKS = 4e12, 800e12, 1.3e-6  # bytes/s, FLOP/s in bfloat16, seconds per kernel
 GROUPS = 2  # in the check; the model has 32
 PIXELS, UNITS = 4, 3  # in the check: pixels of a block, units of an image
@@ -20,17 +25,22 @@ tiny = UNet(widths=(16, 32), text=24, head=8, groups=4).requires_grad_(False)
 near_tiny = copy.deepcopy(tiny).to(DEVICE)
 
 
+def short(value):
+    """Return a number rounded to three digits."""
+    return float(f"{value:.3g}")
+
+
 def profiles(rng):
     """Return steps as a profiler would describe them, and the GPU's limits."""
     made = []
     for count in (4, 1, 9):
-        calls = rng.integers(1, 30, count)
+        calls = rng.integers(1, 30, count).tolist()
         moved = 10 ** rng.uniform(4, 8, count)
         computed = moved * 10 ** rng.uniform(0, 3, count)
-        least = calls * np.maximum(moved / PEAKS[0], computed / PEAKS[1])
-        seconds = np.maximum(least, calls * PEAKS[2]) * rng.uniform(0.8, 4, count)
-        rows = zip(calls, seconds, moved, computed, strict=True)
-        made.append([tuple(float(v) for v in row) for row in rows])
+        least = np.maximum(moved / PEAKS[0], computed / PEAKS[1])
+        seconds = calls * np.maximum(least, PEAKS[2]) * rng.uniform(0.8, 4, count)
+        columns = (map(short, each) for each in (seconds, moved, computed))
+        made.append(list(zip(calls, *columns, strict=True)))
     # longest first, and each of the three limits decides somewhere
     made += [
         [
@@ -58,8 +68,15 @@ def worth_spec(profile, bandwidth, rate, floor):
     return int(gain.argmax()), seconds.sum() / (seconds.sum() - gain.max())
 
 
+def either(found):
+    """Join sentences that begin with `ALIKE`, if they are one or two."""
+    if len(found) == 2:
+        return f"{found[0].removesuffix('.')}, or {found[1].removeprefix(ALIKE)}"
+    return found[0] if len(found) == 1 else ""
+
+
 def wrong_worth(profile, bandwidth, rate, floor, answer):
-    """Say with which slip this row and this factor come out, if one is known."""
+    """Say with which slip this row and this factor come out, if just one is known."""
     seconds = [row[1] for row in profile]
     rows = [(c, m / bandwidth, a / rate) for c, _, m, a in profile]
     least = [c * max(m, a, floor) for c, m, a in rows]
@@ -72,9 +89,18 @@ def wrong_worth(profile, bandwidth, rate, floor, answer):
             max(c * max(m, a), floor) for c, m, a in rows
         ],
         "the limit is that of one call": [max(m, a, floor) for _, m, a in rows],
-        "bytes and arithmetic are added up": [
+        "the times of bytes and FLOPs are added up": [
             c * max(m + a, floor) for c, m, a in rows
         ],
+        "all three times of a call are added up, and not the longest taken": [
+            c * (m + a + floor) for c, m, a in rows
+        ],
+        "the shortest of the three times is taken, and not the longest": [
+            c * min(m, a, floor) for c, m, a in rows
+        ],
+        "the time of the FLOPs is left out": [c * max(m, floor) for c, m, a in rows],
+        "the time of the bytes is left out": [c * max(a, floor) for c, m, a in rows],
+        "the limit is the floor alone": [c * floor for c, m, a in rows],
     }
 
     def gains(limit, lowest=0.0):
@@ -101,10 +127,12 @@ def wrong_worth(profile, bandwidth, rate, floor, answer):
     }
     for reason, (before, after) in factors.items():
         found[reason] = k, before / after if after else float("inf")
-    for reason, (row, factor) in found.items():
-        if answer[0] == row and abs(answer[1] - factor) <= 1e-6 * abs(factor):
-            return f"This is the result if {reason}."
-    return ""
+    fitting = [
+        reason
+        for reason, (row, factor) in found.items()
+        if answer[0] == row and math.isclose(answer[1], factor, rel_tol=1e-6)
+    ]
+    return either([f"{ALIKE}if {reason}." for reason in fitting])
 
 
 def toy_model(x, t, text):
@@ -137,28 +165,20 @@ def in_two_calls(x, t, text, empty, scale):
 
 def guided_by(
     mix=lambda nothing, something, scale: nothing + scale * (something - nothing),
-    images=None,
-    times=None,
     empty=1,
-    split=None,
 ):
-    """Return guidance in one call, with something in another order, or left out."""
+    """Return guidance in one call, with another last step, or another empty text."""
 
     def spec(x, t, text, none, scale):
         x, t, text, none = (torch.from_numpy(v) for v in (x, t, text, none))
         texts = torch.cat([empty * none.expand_as(text), text])
-        both = toy_model(
-            x.repeat_interleave(2, 0) if images else torch.cat([x, x]),
-            t.repeat_interleave(2) if times else torch.cat([t, t]),
-            texts,
-        )
-        halves = (both[::2], both[1::2]) if split else both.chunk(2)
-        return mix(*halves, scale)
+        both = toy_model(torch.cat([x, x]), torch.cat([t, t]), texts)
+        return mix(*both.chunk(2), scale)
 
     return spec
 
 
-GUIDED = result_if(
+IN_ITS_PLACE = result_if(
     {
         "it begins at the prediction with the text": guided_by(
             lambda nothing, something, scale: something + scale * (something - nothing)
@@ -173,11 +193,68 @@ GUIDED = result_if(
             lambda nothing, something, scale: scale * (something - nothing)
         ),
         "the empty text is zeros": guided_by(empty=0),
-        "each latent is repeated, and the texts come in halves": guided_by(images=True),
-        "each time is repeated, and the latents come in halves": guided_by(times=True),
-        "every second result is taken for that of the text": guided_by(split=True),
     }
 )
+
+
+def in_turn(values, alternate):
+    """Join two batches: the samples of both in turn, or one batch after the other."""
+    first, second = values
+    if alternate:
+        return torch.stack([first, second], 1).flatten(0, 1)
+    return torch.cat([first, second])
+
+
+def mixed_up(x, t, text, empty, scale, got):
+    """Say which inputs of the model are not in the order of the others, if any are.
+
+    Tries all orders of latents, times, texts and results, with either text first.
+    """
+    x, t, text, empty = (torch.from_numpy(v) for v in (x, t, text, empty))
+    own = torch.arange(len(x))
+    nothing = empty.expand_as(text)
+    for text_first in (False, True):
+        texts = (text, nothing) if text_first else (nothing, text)
+        for orders in itertools.product((False, True), repeat=4):
+            latents, times, words, results = orders
+            given = in_turn((x, x), latents), in_turn((t, t), times)
+            both = toy_model(*given, in_turn(texts, words))
+            halves = (both[::2], both[1::2]) if results else both.chunk(2)
+            without, something = reversed(halves) if text_first else halves
+            made = (without + scale * (something - without)).numpy()
+            if len(set(orders)) < 2 or not np.allclose(made, got, 1e-3, 1e-3):
+                continue
+            which = [in_turn((own, own), order).tolist() for order in orders[:3]]
+            blank = (own, own - len(x)) if text_first else (own - len(x), own)
+            which[2] = in_turn(blank, words).tolist()
+            return said_of_orders(orders, *which)
+    return ""
+
+
+def said_of_orders(orders, latents, times, texts):
+    """Say which orders differ, and a call of the model with two samples' inputs.
+
+    latents, times, texts: whose they are; the empty text's is below 0.
+    """
+    names = "latents", "times", "texts", "results"
+    pairs = list(zip(names, orders, strict=True))
+    turn = joined([name for name, alternate in pairs if alternate])
+    halves = joined([name for name, alternate in pairs if not alternate])
+    said = (
+        f"This is the result if the {turn} of one sample follow each other, and the "
+        f"{halves} come in halves."
+    )
+    for latent, time, words in zip(latents, times, texts, strict=True):
+        if 0 <= words != latent:
+            return f"{said} The model gets latent {latent} with text {words}."
+        if time != latent:
+            return f"{said} The model gets latent {latent} with time {time}."
+    return said
+
+
+def GUIDED(*values):
+    """Say why a prediction is not the guided one, if that is known."""
+    return IN_ITS_PLACE(*values) or mixed_up(*values)
 
 
 def guidance_inputs(rng, n, tokens):
@@ -211,9 +288,18 @@ def values_first(times, text):
     return *tables, *(part for pair in both for part in pair)
 
 
-CONSTANTS = result_if(
+def not_exchanged(times, text):
+    """Return the constants, keys and values reshaped without exchanging two axes."""
+    found = step_by_step(torch.from_numpy(times), torch.from_numpy(text))
+    tables, pairs = found[: len(tiny.res)], found[len(tiny.res) :]
+    whole = (pair.transpose(1, 2).reshape(pair.shape) for pair in pairs)
+    return *tables, *whole
+
+
+OF_STEPS = result_if(
     {
         "values come before keys": values_first,
+        "the axes of heads and tokens are reshaped, and not exchanged": not_exchanged,
         "the bias of `conv1` is left out": shifts_by(bias=lambda block: 0),
         "the bias is that of `conv2`": shifts_by(bias=lambda block: block.conv2.bias),
         "SiLU is left out": shifts_by(lambda x: x),
@@ -237,6 +323,24 @@ def step_by_step(times, text):
     for each in (att.cross for att in tiny.att):
         pairs += [each.heads(each.k(text)), each.heads(each.v(text))]
     return *map(torch.stack, tables), *pairs
+
+
+def CONSTANTS(times, text, *got):
+    """Say which of the results is wrong first, and why, if that is known."""
+    exact = step_by_step(torch.from_numpy(times), torch.from_numpy(text))
+    for number, (mine, right) in enumerate(zip(got, exact, strict=True)):
+        if mine.shape != tuple(right.shape):
+            break
+        if wrong := difference(mine, right.numpy(), 1e-4):
+            pair, part = divmod(number - len(tiny.res), 2)
+            what = (
+                f"the table of `net.res[{number}]`"
+                if pair < 0
+                else f"the {('keys', 'values')[part]} of `net.att[{pair}]`"
+            )
+            why = OF_STEPS(times, text, *got) or wrong.hint
+            return f"Result {number + 1} is {what}. {why}".strip()
+    return ""
 
 
 def listed(tables, pairs):
@@ -309,7 +413,56 @@ def normed_by(
     return spec
 
 
-NORMS = result_if(
+def at_word(v):
+    """Return what is read at the number of the word, for both of its channels."""
+    return v[..., torch.arange(v.shape[-1]) // 2]
+
+
+def from_word(v):
+    """Return what is read at the number of the word, and at the next number."""
+    c = torch.arange(v.shape[-1])
+    return v[..., c // 2 + c % 2]
+
+
+def in_group(v):
+    """Return what is read at the number that a channel has in its group."""
+    return v[..., torch.arange(v.shape[-1]) % (v.shape[-1] // GROUPS)]
+
+
+def misread():
+    """Return slips in which shift, gamma or beta is that of another channel."""
+    found = {}
+    for where, ways in {
+        "the word's number": (from_word, at_word),
+        "the channel's number in its group": (in_group,),
+    }.items():
+        for way in ways:
+            moved, stored, weigh = {"moved": way}, {"stored": way}, {"weigh": way}
+            for what, parts in {
+                f"gamma and beta are read at {where}": weigh,
+                f"the shift is read at {where}": moved | stored,
+                f"the shift is read at {where} where sums are taken": moved,
+                f"the shift is read at {where} where the result is stored": stored,
+                f"shift, gamma and beta are read at {where}": moved | stored | weigh,
+                f"shift, gamma and beta are read at {where} where the result is "
+                "stored": stored | weigh,
+            }.items():
+                both = " (and at the next)" if way is from_word else ""
+                said = what.replace(where, f"{where}{both}")
+                found[f"{said}, and not at the channel's"] = normed_by(**parts)
+    return found
+
+
+READ = [result_if({what: slip}, tolerance=2e-4) for what, slip in misread().items()]
+
+
+def NORMS(*values):
+    """Say with which slip a norm comes out, if that is known."""
+    found = IN_ORDER(*values) or [said for each in READ if (said := each(*values))]
+    return found if isinstance(found, str) else either(found)
+
+
+IN_ORDER = result_if(
     {
         "the shift is forgotten where the result is stored": normed_by(
             stored=lambda shift: 0 * shift
@@ -327,9 +480,6 @@ NORMS = result_if(
         "SiLU is left out": normed_by(after=lambda w, gamma, beta: w * gamma + beta),
         "SiLU comes before gamma and beta": normed_by(
             after=lambda w, gamma, beta: F.silu(w) * gamma + beta
-        ),
-        "gamma and beta are those of the word's number": normed_by(
-            weigh=lambda v: v[torch.arange(len(v)) // 2]
         ),
     },
     tolerance=2e-4,
@@ -473,7 +623,7 @@ def merged(rows):
     return spec
 
 
-PHASES = result_if(
+TAPS = result_if(
     {
         "weights that meet the same pixel are averaged": merged(
             lambda a, b, c: [(a, (b + c) / 2), ((a + b) / 2, c)]
@@ -485,3 +635,31 @@ PHASES = result_if(
         "all phases are like the first": merged(lambda a, b, c: [(a, b + c)] * 2),
     }
 )
+
+
+def PHASES(weight, got):
+    """Say why weights of the phases are wrong, if that is known."""
+    return TAPS(weight, got) or not_all_once(weight, got)
+
+
+def not_all_once(weight, got):
+    """Say in which phase a weight is not in exactly one tap, if in any."""
+    whole = weight.sum((2, 3))
+    rows = {f"row {k}": weight[:, :, k].sum(2) for k in range(3)}
+    columns = {f"column {k}": weight[..., k].sum(2) for k in range(3)}
+    for a, b in itertools.product(range(2), repeat=2):
+        taps = got[a, b].sum((2, 3))
+        wrong = np.argwhere(~np.isclose(taps, whole, 1e-3, 1e-3))
+        if not wrong.size:
+            continue
+        k, c = wrong[0].tolist()
+        said = (
+            f"The taps of `merged[{a}, {b}, {k}, {c}]` add up to {taps[k, c]:.4g}, and "
+            f"the nine weights to {whole[k, c]:.4g}: "
+        )
+        for name, part in (rows | columns).items():
+            for often, sign in (("is in both taps", 1), ("is in no tap", -1)):
+                if np.allclose(taps, whole + sign * part, 1e-4, 1e-4):
+                    return f"{said}{name} of the weights {often}."
+        return f"{said}in each phase, each weight belongs to exactly one tap."
+    return ""
