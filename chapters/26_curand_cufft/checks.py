@@ -21,13 +21,110 @@ KNOWN = {
 def counters_and_key(rng, n):
     """Return counters, a known one first, and the key that belongs to it."""
     counters = rng.integers(0, 1 << 32, (n, 4), dtype=np.uint32)
-    first, key, _ = list(KNOWN.values())[n % 3]
+    first, key, _ = list(KNOWN.values())[(n + 1) % 3]  # of pi first: all differ
     counters[0] = first
     return counters, np.uint32(key)
 
 
+def rounds_with(counters, key, slip, rounds=10):
+    """Scramble counters in rounds with a slip, which is one of `SLIPS`."""
+    a, b, c, d = (x.astype(np.uint64) for x in counters.T)
+    k, m = (np.uint64(part) for part in key)
+    first, second = map(np.uint64, MULTIPLIERS)
+    for _ in range(rounds):
+        a, b, c, d = (x & ONES_64 for x in slip(a, b, c, d, k, m, first, second))
+        k, m = (k + np.uint64(WEYL[0])) & ONES_64, (m + np.uint64(WEYL[1])) & ONES_64
+    return np.stack([a, b, c, d], axis=-1).astype(np.uint32)
+
+
+ONES_64 = np.uint64(ONES)  # the lower half of a product
+HALF = np.uint64(32)
+
+
+def upper(product):
+    """Return the upper half of a product of 64 bits."""
+    return product >> HALF
+
+
+def halves_exchanged(a, b, c, d, k, m, first, second):
+    p, q = first * a, second * c
+    return q ^ b ^ k, upper(q), p ^ d ^ m, upper(p)
+
+
+def not_crossed(a, b, c, d, k, m, first, second):
+    p, q = first * a, second * c
+    return upper(p) ^ b ^ k, p, upper(q) ^ d ^ m, q
+
+
+def no_upper_half(a, b, c, d, k, m, first, second):
+    return b ^ k, second * c, d ^ m, first * a
+
+
+def lower_half_twice(a, b, c, d, k, m, first, second):
+    p, q = first * a, second * c
+    return q ^ b ^ k, q, p ^ d ^ m, p
+
+
+def added(a, b, c, d, k, m, first, second):
+    p, q = first * a, second * c
+    return upper(q) + b + k, q, upper(p) + d + m, p
+
+
+def new_a(a, b, c, d, k, m, first, second):
+    q = second * c
+    a = (upper(q) ^ b ^ k) & ONES_64
+    p = first * a
+    return a, q, upper(p) ^ d ^ m, p
+
+
+def new_c(a, b, c, d, k, m, first, second):
+    p = first * a
+    c = (upper(p) ^ d ^ m) & ONES_64
+    q = second * c
+    return upper(q) ^ b ^ k, q, c, p
+
+
+def new_b(a, b, c, d, k, m, first, second):
+    p, q = first * a, second * c
+    return upper(q) ^ q ^ k, q, upper(p) ^ p ^ m, p
+
+
+def no_key(a, b, c, d, k, m, first, second):
+    p, q = first * a, second * c
+    return upper(q) ^ b, q, upper(p) ^ d, p
+
+
+def no_b(a, b, c, d, k, m, first, second):
+    p, q = first * a, second * c
+    return upper(q) ^ k, q, upper(p) ^ m, p
+
+
+def b_and_d_exchanged(a, b, c, d, k, m, first, second):
+    p, q = first * a, second * c
+    return upper(q) ^ d ^ k, q, upper(p) ^ b ^ m, p
+
+
+SLIPS = {
+    "The halves of each product are exchanged: what does `mul_wide` return first?": (
+        halves_exchanged
+    ),
+    "The product of a goes into a and b, and that of c into c and d.": not_crossed,
+    "The upper halves of the products are 0.": no_upper_half,
+    "The lower half of each product is used for its upper half as well.": (
+        lower_half_twice
+    ),
+    "Numbers are added that belong together by xor.": added,
+    "The product of a is made from the new a.": new_a,
+    "The product of c is made from the new c.": new_c,
+    "The new b and d are used for the new a and c.": new_b,
+    "The key is not part of the new a and c.": no_key,
+    "The old b and d are not part of the new a and c.": no_b,
+    "The new a has the old d in it, and the new c the old b.": b_and_d_exchanged,
+}
+
+
 def likely_mistake(counters, key, out):
-    """Return which mistake makes these words, where it is a common one."""
+    """Return which mistake makes these words, or else what one round should make."""
     given = {"counters": counters, "key": key}
     swapped = WEYL[::-1]
     changes = {
@@ -43,23 +140,61 @@ def likely_mistake(counters, key, out):
             "key": key + np.uint32(WEYL)
         },
     }
-    for last in range(1, 13):
-        reason = f"These are the words after round {last}. There are ten."
-        changes[reason] = {"rounds": last}
+    for last in range(13):
+        if last != 10:
+            reason = f"These are the words after round {last}. There are ten."
+            changes[reason] = {"rounds": last}
     for reason, change in changes.items():
         if np.array_equal(out, philox_words(**given | change)):
             return reason
+    for reason, slip in SLIPS.items():
+        if np.array_equal(out, rounds_with(counters, key, slip)):
+            return reason
+    return after_one_round(counters, key, out)
+
+
+def after_one_round(counters, key, out):
+    """Return what is wrong with the words of one round, or what they should be."""
+    given = {"counters": counters, "key": key, "rounds": 1}
+    changes = {
+        "The two multipliers are swapped.": {"multipliers": MULTIPLIERS[::-1]},
+        "The two key numbers are swapped at the start.": {"key": key[::-1]},
+        "The key changes too early: the first round uses the key as given.": {
+            "key": key + np.uint32(WEYL)
+        },
+    }
+    made = {what: philox_words(**given | how) for what, how in changes.items()}
+    made |= {what: rounds_with(counters, key, by, 1) for what, by in SLIPS.items()}
+    if found := [what for what, one in made.items() if np.array_equal(out, one)]:
+        said = "These are the words of one round with a mistake in it."
+        return " ".join([said, *found[: len(found) == 1]])
+    right = philox_words(**given)
+    same = (out == right).all(axis=0)
+    names = np.array(list("abcd"))
+    if same.any():
+        *others, last = names[~same]
+        which = " and ".join(filter(None, [", ".join(others), last]))
+        verb = "differ" if others else "differs"
+        return (
+            f"Compared with the words after the first round, {which} {verb}, and the "
+            "rest is right."
+        )
+    pairs = zip(names, right[0], strict=True)
+    row = ", ".join(f"{name} = {word}" for name, word in pairs)
     return (
-        "No common mistake makes these words. Loop once instead of ten times, "
-        "and check again: is the first round right?"
+        "No common mistake makes these words. Loop once instead of ten times, and "
+        f"compare: after the first round, row 0 should be {row}."
     )
 
 
 def some_words(rng, n):
-    """Return words: random ones, the largest, and the smallest."""
+    """Return words: random ones, the largest, and the smallest.
+
+    The first one has only its highest bit.
+    """
     found = rng.integers(0, 1 << 32, n, dtype=np.uint32)
-    edges = np.uint32([ONES, 0, 0xFFFFFF80, 0xFF, 0x100, 0x80000000])
-    found[: len(edges)] = edges[:n]
+    edges = [0x80000000, ONES, 0, 0xFF, 0x100, 0x40000000, 0xFFFFFF80]
+    found[: len(edges)] = np.uint32(edges[:n])
     return found
 
 
@@ -68,8 +203,45 @@ def upper_24(words):
     return ((words >> np.uint32(8)) / 2**24).astype(np.float32)
 
 
+def odd_bits(words, out):
+    """Return which bits of the words, or which factor, give these results, or ""."""
+    upper = words >> np.uint32(8)
+    slips = {
+        "of the lower 24 bits of each word; keep the upper ones": (
+            (words & np.uint32(0xFFFFFF)) / 2**24
+        ),
+        "of the upper 23 bits of each word; a float32 has 24": (
+            (words >> np.uint32(9)) / 2**23
+        ),
+        "of all 32 bits of each word; a float32 rounds the largest of them up to 1": (
+            words.astype(np.float32) / np.float32(2**32)
+        ),
+        "if 24 bits are multiplied by 2^-32": upper / 2**32,
+        "if 24 bits are divided by the largest of them, which gives 1": (
+            upper.astype(np.float32) / np.float32(2**24 - 1)
+        ),
+    }
+    fits = [
+        slip
+        for slip, value in slips.items()
+        if np.array_equal(value.astype(np.float32), out)
+    ]
+    return f"This is the result {fits[0]}." if len(fits) == 1 else ""
+
+
 def by_running(i, threads, offset):
-    """Run the loop of every thread until one of them comes to element i."""
+    """Run the loop of every thread until one of them comes to element i.
+
+    Returns its place, (subsequence, counter, word), and the arguments.
+    """
+    return {
+        "place": found_by_running(i, threads, offset),
+        "arguments": (i, threads, offset),
+    }
+
+
+def found_by_running(i, threads, offset):
+    """Return the thread, the counter and the word of element i."""
     for thread in range(threads):
         for counter, first in enumerate(range(thread, i + 1, 4 * threads)):
             for word in range(4):
@@ -79,8 +251,12 @@ def by_running(i, threads, offset):
 
 
 def some_places(rng):
-    """Return places, numbers of threads, and offsets."""
-    cases = [(0, 8, 0), (5, 8, 0), (21, 8, 0), (32, 8, 0)]
+    """Return places, numbers of threads, and offsets.
+
+    The second place has three numbers that differ: only an exchange gives them in
+    another order.
+    """
+    cases = [(0, 8, 0), (53, 8, 0), (5, 8, 0), (21, 8, 0), (32, 8, 0)]
     cases += [(77, 8, 0), (3, 8, 12)]
     cases += [(70, 8, 8), (300, 256, 4), (1023, 256, 0), (1024, 256, 0)]
     for _ in range(10):
@@ -90,14 +266,33 @@ def some_places(rng):
     return cases
 
 
-def same_place(got, wanted):
+def in_fours(i, threads, offset):
+    """Return the place of element i if the numbers of a counter are neighbours."""
+    rounds, rest = divmod(i, 4 * threads)
+    return rest // 4, offset // 4 + rounds, rest % 4
+
+
+def same_place(got, answer):
     """Return "" for the right place, or else which part of it is wrong."""
+    wanted, arguments = answer["place"], answer["arguments"]
     if not isinstance(got, tuple | list) or len(got) != 3:
         return "Return a tuple of three: subsequence, counter, word."
     if any(isinstance(part, float) for part in got):
         return "All three are integers: divide with `//`."
     if tuple(got) == tuple(wanted):
         return ""
+    if len(set(wanted)) == 3 and sorted(map(str, got)) == sorted(map(str, wanted)):
+        return (
+            f"{got[0]}, {got[1]} and {got[2]} are the right numbers, in another order. "
+            "Return (subsequence, counter, word)."
+        )
+    if tuple(got) == in_fours(*arguments):
+        threads = arguments[1]
+        return (
+            "This is cuRAND's order, in which the four numbers of a counter are "
+            "neighbours. Here, they go to elements that are `threads` apart: this "
+            f"thread's word 0 is {threads} elements before its word 1."
+        )
     reasons = {
         "subsequence": "a thread has one subsequence, its own number. Which "
         "thread writes this element?",
@@ -121,10 +316,26 @@ class Generator:
 
 def thinned(x, p, seed, first):
     """Set a share p of x to 0, and scale the rest by 1 / (1 - p)."""
+    same_counters(first)
     counters = first + np.arange(-(-x.numel() // 4))
     bits = words(seed, 0, counters[:, None], np.arange(4)).ravel()[: x.numel()]
     stays = torch.from_numpy(bits >= p * 2**32).to(x.device).view(x.shape)
     return torch.where(stays, x / (1 - p), torch.zeros_like(x))
+
+
+USED = "counters of the forward pass"
+
+
+def same_counters(first):
+    """Refuse a mask in a backward pass that begins with a counter of another mask."""
+    current = getattr(torch._C, "_current_autograd_node", lambda: None)
+    node = current()  # None, except in a backward pass
+    used = node.metadata.get(USED) if node is not None else None
+    if used and first not in used:
+        raise ValueError(
+            f"in the forward pass, this layer's mask began at counter {used[0]}, and "
+            f"in the backward pass at counter {first}: both need the same mask"
+        )
 
 
 def same_twice(x, seed, first):
@@ -151,6 +362,7 @@ def two_layers(dropout, x, seed, first):
             f"moved on by {used}: the next layer "
             f"{less if used < needed else more}"
         )
+    middle = generator.offset
     held = list(vars(once.grad_fn).values()) if once.grad_fn else []
     for value in held:
         held += value if isinstance(value, tuple | list) else ()
@@ -162,7 +374,14 @@ def two_layers(dropout, x, seed, first):
             f"{size} bytes of arrays are kept for the backward pass, and x has "
             f"{x.nbytes}; the mask can be made again"
         )
-    return dropout.apply(once, 0.25, generator)
+    twice = dropout.apply(once, 0.25, generator)
+    for result, used in (
+        (once, range(first, middle)),
+        (twice, range(middle, middle + needed)),
+    ):
+        if result.grad_fn:
+            result.grad_fn.metadata[USED] = used
+    return twice
 
 
 def recording(rng, n, channels, more):
@@ -178,11 +397,74 @@ def by_numpy(x, out):
 
 
 def how_wide(x, room, out):
-    """Return how wide the array is that x is a part of, if it is a part."""
-    (_, mine), width = x.shape, x.stride(0)
+    """Return which elements a plan has read or stored, if that explains its results.
+
+    Otherwise return how wide the array is that x is a part of, if it is a part.
+    """
+    mine, width = x.shape[1], x.stride(0)
+    if why := read_elsewhere(x, room, out) or stored_elsewhere(x, room, out):
+        return why
     if width == mine:
         return ""
     return f"x is {mine} of the {width} channels of an array."
+
+
+def likely_layouts(n, channels, width):
+    """Return strides and distances that a plan may have: those of x, out and others."""
+    numbers = dict.fromkeys((1, n, channels, width, n // 2 + 1))
+    return [(stride, dist) for stride in numbers for dist in numbers]
+
+
+def places(stride, dist, count, batch):
+    """Return the places (batch, count) that a plan reads or stores."""
+    return np.arange(batch)[:, None] * dist + np.arange(count) * stride
+
+
+def read_elsewhere(x, room, out):
+    """Return which elements of x a plan has read, if these are their spectra."""
+    (n, channels), width = x.shape, x.stride(0)
+    whole = x.as_strided((n * width,), (1,)).numpy()
+    found = []
+    for stride, dist in likely_layouts(n, channels, width):
+        at = places(stride, dist, n, channels)
+        if at.max() >= whole.size or np.array_equal(at, places(width, 1, n, channels)):
+            continue
+        if np.allclose(np.fft.rfft(whole[at]), out, rtol=1e-3, atol=1e-3):
+            found.append((stride, dist))
+    if len(found) != 1:
+        return ""
+    ((stride, dist),) = found
+    why = (
+        f"The plan has read element j of transform b at b × {dist} + j × {stride}. "
+        f"In x, sample j of channel b is at b × 1 + j × {width}"
+    )
+    if (stride, dist) == (1, width):
+        return f"{why}: the stride and the distance are exchanged."
+    if (stride, dist) == (1, n):
+        why += (
+            ". A plan reads rows without gaps like this if it has no strides, or None "
+            "for `inembed` and `onembed`"
+        )
+    return f"{why}."
+
+
+def stored_elsewhere(x, room, out):
+    """Return where a plan has stored its results, if they are right."""
+    (n, channels), (_, count) = x.shape, out.shape
+    spectra = by_numpy(x.numpy(), room)
+    for stride, dist in likely_layouts(n, channels, x.stride(0)):
+        at = places(stride, dist, count, channels)
+        if at.max() >= out.size or np.unique(at).size < at.size:
+            continue
+        made = np.full(out.size, np.nan, complex)
+        made[at] = spectra
+        if np.allclose(made, out.ravel(), rtol=1e-3, atol=1e-3, equal_nan=True):
+            return (
+                "The results are right, and the plan has stored result j of transform "
+                f"b at b × {dist} + j × {stride}. In out, it belongs at b × {count} + "
+                "j × 1."
+            )
+    return ""
 
 
 def signals(rng, batch, n, k):

@@ -165,6 +165,7 @@ check(
     full=1_000_003,
     tolerance=0,
     limits={"float64": 0},
+    because=checks.odd_bits,
 )
 
 # %% [markdown] tags=["solution"]

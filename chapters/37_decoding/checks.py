@@ -7,7 +7,7 @@ import numpy as np
 
 from weft.checking.named_numbers import compared, explained
 
-from .kernels import GROUP, LOWEST, PAGE, D
+from .kernels import GROUP, LOWEST, PAGE, ROWS, D
 
 MOST_LOADS = 50  # by one thread of `paged_group`, for sequences of 13 keys in 2 slices
 
@@ -36,33 +36,63 @@ def why_other_costs(lengths, heads, kv_heads, d, got):
     wanted = counted(lengths, heads, kv_heads, d)
     keys, ends = sum(lengths), 4 * heads * len(lengths) * d
     most, flops = max(lengths) * len(lengths), wanted[0]
-    others = {
-        ("flops", flops // 2): "a multiplication and an addition count as one, or one "
-        "of the two products is left out",
-        ("flops", 2 * flops): "each product counts twice, or the 2 bytes of a number "
-        "count as operations",
-        ("flops", 4 * kv_heads * keys * d): "each key/value head has one query",
-        ("flops", 4 * heads * most * d): "all sequences are as long as the longest",
-    }
+    others = [
+        (
+            "flops",
+            flops // 2,
+            "a multiplication and an addition count as one, or one of "
+            "the two products is left out",
+        ),
+        (
+            "flops",
+            2 * flops,
+            "each product counts twice, or the 2 bytes of a number count as operations",
+        ),
+        ("flops", 4 * kv_heads * keys * d, "each key/value head has one query"),
+        ("flops", 4 * heads * most * d, "all sequences are as long as the longest"),
+    ]
     for name, readers in ("once", kv_heads), ("apart", heads):
         cache = 4 * readers * keys * d
-        others |= {
-            (name, (cache + ends) // 2): "numbers are counted, and not their bytes",
-            (name, 2 * (cache + ends)): "a number has 4 bytes, or each is moved twice",
-            (name, cache): "queries and outputs are left out",
-            (name, cache + ends // 2): "only the queries or only the outputs count",
-            (name, cache + 4 * heads * d): "one sequence alone has queries and outputs",
-            (name, cache // 2 + ends): "keys are read, and values are not",
-        }
-    others["once", 4 * kv_heads * (keys + len(lengths)) * d] = (
-        "each key/value head has one query and one output"
+        others += [
+            (name, (cache + ends) // 2, "numbers are counted, and not their bytes"),
+            (name, 2 * (cache + ends), "a number has 4 bytes, or each is moved twice"),
+            (name, cache, "queries and outputs are left out"),
+            (name, cache + ends // 2, "only the queries or only the outputs count"),
+            (name, cache + 4 * heads * d, "one sequence alone has queries and outputs"),
+            (name, cache // 2 + ends, "keys are read, and values are not"),
+        ]
+        others += [
+            (
+                name,
+                cache + many * ends,
+                f"each query and each output counts {many} times",
+            )
+            for many in {heads // kv_heads, heads, kv_heads} - {0, 1}
+        ]
+    others.append(
+        (
+            "once",
+            4 * kv_heads * (keys + len(lengths)) * d,
+            "each key/value head has one query and one output",
+        )
     )
     if len(lengths) > 1:
-        others |= {
-            ("flops", 4 * heads * length * d): "one sequence alone is counted"
+        others += [
+            ("flops", 4 * heads * length * d, "one sequence alone is counted")
             for length in lengths
-        }
-    return explained(COSTS, got, wanted, others)
+        ]
+    return explained(COSTS, got, wanted, by_value(others))
+
+
+def by_value(slips):
+    """Return (name, wrong value) → what gives it; each of (name, value, what) counts.
+
+    A value that several slips give has all of them.
+    """
+    found = {}
+    for name, value, what in slips:
+        found.setdefault((name, value), {})[what] = None
+    return {key: ", or if ".join(whats) for key, whats in found.items()}
 
 
 def attended(
@@ -106,6 +136,50 @@ SLIPS = {
     "each lane takes its own columns alone for the score": {"lane": True},
 }
 CLOSE = {"rtol": 1e-2, "atol": 1e-2, "equal_nan": True}
+WRONG = {"rtol": 1e-4, "atol": 1e-5, "equal_nan": True}  # at least, with equal values
+
+
+def together(arrays):
+    """Return all elements of some arrays, one after the other."""
+    return np.concatenate([np.ravel(x) for x in arrays]).astype("f8")
+
+
+def unlike(a, b):
+    """Return the relative differences, at most 1; NaN equals NaN."""
+    differs = np.abs(a - b) / np.maximum(np.abs(a) + np.abs(b), 1e-3)
+    same = (a == b) | (np.isnan(a) & np.isnan(b))
+    return np.where(same, 0, np.nan_to_num(np.minimum(differs, 1), nan=1))
+
+
+def fits(made, got, right):
+    """Return whether a slip makes what was got, and changes what is wrong in it.
+
+    Each is a tuple of arrays. Where the slip's results are nearly the right ones, they
+    explain nothing, however close they are to what was got.
+    """
+    with np.errstate(all="ignore"):
+        made, got, right = map(together, (made, got, right))
+        wrong = ~np.isclose(got, right, **WRONG)
+        left, off = unlike(made, got)[wrong].sum(), unlike(right, got)[wrong].sum()
+        return bool(np.allclose(made, got, **CLOSE) and left < 0.1 * off)
+
+
+def fitting(slips, got, right):
+    """Return the slips that fit; what happens → a function that returns the results."""
+    with np.errstate(all="ignore"):
+        return [what for what, make in slips.items() if fits(make(), got, right)]
+
+
+def named(slips, got, right):
+    """Return a sentence with the slips that fit, if that is one or two."""
+    return said(fitting(slips, got, right))
+
+
+def said(found):
+    """Return a sentence with one slip or two, "" for none or for more."""
+    return (
+        f"This is the result if {', or if '.join(found)}." if 0 < len(found) < 3 else ""
+    )
 
 
 def attention(q, k, v):
@@ -145,22 +219,27 @@ def query_and_keys(rng, heads, keys):
 def badly_attended(q, k, v, out):
     """Say what a wrong output has left out, if that explains it."""
 
-    def found(finish, end=None, **options):
-        rows = [
-            finish(*attended(*each, **options))
-            for each in zip(q, k[:, :end], v[:, :end], strict=True)
-        ]
-        return np.allclose(rows, out, **CLOSE)
+    def of_the_last(query, keys, values):
+        s = keys.astype("f8") @ query.astype("f8") / math.sqrt(D)
+        p = np.exp(s - s[-1]).astype("f4")
+        return s[-1], p.sum(), (p[:, None] * values).sum(axis=0)
 
-    with np.errstate(all="ignore"):
-        for reason, options in SLIPS.items():
-            if found(lambda _, weight, total: total / weight, **options):
-                return f"This is the result if {reason}."
-        if found(lambda _, weight, total: total):
-            return "This is the result if the sums are not divided by the weight."
-        if found(lambda _, weight, total: total / weight, end=-1):
-            return "This is the result if the last key is left out."
-    return ""
+    def made(keys=slice(None), divides=True, of=attended, **options):
+        rows = [
+            of(*each, **options) for each in zip(q, k[:, keys], v[:, keys], strict=True)
+        ]
+        return [total / (weight if divides else 1) for _, weight, total in rows]
+
+    slips = {what: functools.partial(made, **how) for what, how in SLIPS.items()}
+    slips |= {
+        "the sums are not divided by the weight": lambda: made(divides=False),
+        "the score of the last key is taken for the maximum": (
+            lambda: made(of=of_the_last)
+        ),
+        "the last key is left out": lambda: made(slice(-1)),
+        "the first key is left out": lambda: made(slice(1, None)),
+    }
+    return named(slips, [out], [attention(q, k, v)])
 
 
 def ceiling(length, slices):
@@ -177,22 +256,28 @@ def summed(q, k, v):
     return s.max(), p.sum(), p @ v.astype("f8")
 
 
-def slices_of(q, k, v, lengths, slices, size=ceiling, whole=False, of=summed):
+def slice_of(part, size, length):
+    """Return the keys of a slice."""
+    return slice(part * size, min(part * size + size, length))
+
+
+def slices_of(
+    q, k, v, lengths, slices, size=ceiling, whole=False, of=summed, keys_of=slice_of
+):
     """Return maxima, weights (seqs, heads, slices) and sums (seqs, heads, slices, D).
 
     size: of a slice. whole: whether every sequence is as long as the arrays. of: the
-    results of one query and the keys of a slice.
+    results of one query and the keys of a slice. keys_of: which keys those are.
     """
     seqs, heads, keys, _ = k.shape
     tops, weights = np.zeros((2, seqs, heads, slices), "f4")
     totals = np.zeros((seqs, heads, slices, D), "f4")
     for seq, head, part in np.ndindex(seqs, heads, slices):
         length = keys if whole else int(lengths[seq])
-        each = size(length, slices)
-        mine = slice(part * each, min(part * each + each, length))
-        keys_of, values_of = k[seq, head, mine], v[seq, head, mine]
+        mine = keys_of(part, size(length, slices), length)
         at = seq, head, part
-        tops[at], weights[at], totals[at] = of(q[seq, head], keys_of, values_of)
+        found = of(q[seq, head], k[seq, head, mine], v[seq, head, mine])
+        tops[at], weights[at], totals[at] = found
     return tops, weights, totals
 
 
@@ -208,49 +293,59 @@ def ragged(rng, seqs, heads, slices, keys):
     return q, k, v, lengths, slices
 
 
-def same_slices(found, tops, weights, totals):
-    """Return whether these are the results of all slices."""
-    pairs = zip(found, (tops, weights, totals), strict=True)
-    return all(np.allclose(a, b, **CLOSE) for a, b in pairs)
+def from_key_0(part, size, length):
+    """Return as many keys as a slice has, from key 0 on."""
+    mine = slice_of(part, size, length)
+    return slice(0, max(0, mine.stop - mine.start))
 
 
-def sliced_badly(slices_by, results):
-    """Return the slip in the step for a key that gives these results; "" if none."""
-    with np.errstate(all="ignore"):
-        for reason, options in SLIPS.items():
-            wrong = functools.partial(attended, **options)
-            if not options.get("lane") and same_slices(slices_by(of=wrong), *results):
-                return f"This is the result if {reason}."
+SLICED = {
+    "the size of a slice is rounded down: some keys are in no slice": {
+        "size": lambda length, slices: length // slices
+    },
+    "every slice begins at key 0": {"keys_of": from_key_0},
+    "every slice goes from key 0 to its own end": {
+        "keys_of": lambda part, size, length: slice(0, min(part * size + size, length))
+    },
+    "every slice goes on to the end of the sequence": {
+        "keys_of": lambda part, size, length: slice(part * size, length)
+    },
+}
+
+
+def sliced_wrongly(slices_by):
+    """Return the slips in a slice and in the step for a key, as `named` takes them."""
+    slips = SLICED | {
+        what: {"of": functools.partial(attended, **how)}
+        for what, how in SLIPS.items()
+        if not how.get("lane")
+    }
+
+    def divided():
         tops, weights, totals = slices_by()
-        if same_slices((tops, weights, totals / weights[..., None]), *results):
-            return "This is the result if the sums are divided by the weight."
-    return ""
+        return tops, weights, totals / weights[..., None]
+
+    made = {what: functools.partial(slices_by, **how) for what, how in slips.items()}
+    return made | {"the sums are divided by the weight": divided}
 
 
 def badly_sliced(q, k, v, lengths, slices, tops, weights, totals):
     """Say what wrong slices have left out, if that explains it."""
-    results = tops, weights, totals
-
-    def by(**options):
-        return slices_of(q, k, v, lengths, slices, **options)
-
-    ways = {
-        "the size of a slice is rounded down: some keys are in no slice": {
-            "size": lambda length, slices: length // slices
-        },
-        "slices are made of the whole array, and not of `lengths[seq]` keys": {
-            "whole": True
-        },
-    }
-    for reason, options in ways.items():
-        if same_slices(by(**options), *results):
-            return f"This is the result if {reason}."
-    return sliced_badly(by, results)
+    by = functools.partial(slices_of, q, k, v, lengths, slices)
+    whole = "slices are made of the whole array, and not of `lengths[seq]` keys"
+    slips = {whole: functools.partial(by, whole=True)} | sliced_wrongly(by)
+    return named(slips, (tops, weights, totals), by())
 
 
 def some_slices(rng, seqs, heads, slices):
-    """Return maxima, weights and sums; some slices are empty, some heads score low."""
-    tops = rng.normal(0, 4, (seqs, heads, slices))
+    """Return maxima, weights and sums; some slices are empty, some heads score low.
+
+    The maxima are close together, so that every slice counts. Of two, the first is the
+    larger: then the second is multiplied by a factor that is not 1.
+    """
+    tops = rng.normal(0, 1, (seqs, heads, slices))
+    if slices == 2:
+        tops[..., 1] = tops[..., 0] - 1
     tops[:, 1::2] -= 300
     weights = rng.uniform(1, 20, (seqs, heads, slices))
     totals = rng.normal(0.5, 1, (seqs, heads, slices, D)) * weights[..., None]
@@ -260,45 +355,147 @@ def some_slices(rng, seqs, heads, slices):
     return tuple(x.astype("f4") for x in (tops, weights, totals))
 
 
-def merged(tops, weights, totals, factor=None):
-    """Return the output (seqs, heads, D). factor: of the slices, if a wrong one."""
+def merged(tops, weights, totals):
+    """Return the output (seqs, heads, D)."""
     tops = tops.astype("f8")
-    if factor is None:
-        factor = np.exp(tops - tops.max(axis=2, keepdims=True))
+    factor = np.exp(tops - tops.max(axis=2, keepdims=True))
     total = (factor[..., None] * totals).sum(axis=2)
     return (total / (factor * weights).sum(axis=2)[..., None]).astype("f4")
 
 
+BOTH = "weight", "total"
+
+
+def joined(
+    mine, more, shrinks=BOTH, scaled=BOTH, weighs=True, power=0, keeps=True, swaps=False
+):
+    """Merge two sets of keys, each a maximum, a weight and a sum (D,), of all heads.
+
+    shrinks: what of the first set is rescaled; scaled: what of the second. weighs:
+    whether the second's weight counts. power: of the second's weight, by which its sum
+    is multiplied. keeps: whether a new maximum is kept. swaps: whether the two factors
+    are exchanged.
+    """
+    (top, weight, total), (high, extra, added) = mine, more
+    new = np.maximum(top, high)
+    factors = [np.exp(x - new).astype("f4").astype("f8") for x in (top, high)]
+    old, factor = factors[::-1] if swaps else factors
+    if power:
+        added = added * extra[..., None] ** power
+    weight = weight * (old if "weight" in shrinks else 1) + (extra if weighs else 1) * (
+        factor if "weight" in scaled else 1
+    )
+    total = total * (old[..., None] if "total" in shrinks else 1) + added * (
+        factor[..., None] if "total" in scaled else 1
+    )
+    return new if keeps else top, weight, total
+
+
+def merged_by_rows(
+    tops,
+    weights,
+    totals,
+    rows,
+    begin=LOWEST,
+    order=None,
+    divides=True,
+    where=(0, 1),
+    **slip,
+):
+    """Return the output as `rows` threads per column make it, with a slip.
+
+    begin: the first maximum. order: which rows of threads are merged, the first of them
+    as it is (-1: no keys), if not all. where: whether the slip is in the loop over
+    slices (0), in the loop over rows (1), or in both.
+    """
+    given = [x.astype("f8") for x in (tops, weights, totals)]
+    none = [
+        np.full_like(given[0][:, :, 0], begin),
+        *(0 * x[:, :, 0] for x in given[1:]),
+    ]
+    parts = []
+    for y in range(rows):
+        part = none
+        for i in range(y, tops.shape[2], rows):
+            more = [x[:, :, i] for x in given]
+            part = joined(part, more, **(slip if 0 in where else {}))
+        parts.append(part)
+    first, *others = range(rows) if order is None else order
+    whole = none if first < 0 else parts[first]
+    for y in others:
+        whole = joined(whole, parts[y], **(slip if 1 in where else {}))
+    return whole[2] / (whole[1][..., None] if divides else 1)
+
+
+MERGED = {
+    "slices are added up as they are, each relative to its own maximum": {
+        "shrinks": (),
+        "scaled": (),
+    },
+    "the weights are added up without the factors": {
+        "shrinks": ("total",),
+        "scaled": ("total",),
+    },
+    "the sums are added up without the factors": {
+        "shrinks": ("weight",),
+        "scaled": ("weight",),
+    },
+    "what was merged before is not rescaled when a larger maximum arrives": {
+        "shrinks": ()
+    },
+    "the weight so far is not rescaled when a larger maximum arrives": {
+        "shrinks": ("total",)
+    },
+    "the sum so far is not rescaled when a larger maximum arrives": {
+        "shrinks": ("weight",)
+    },
+    "the two factors are exchanged": {"swaps": True},
+    "the maximum so far is never changed": {"keeps": False},
+    "each sum is multiplied by its weight, as if it had been divided by it": {
+        "power": 1
+    },
+    "each sum is divided by its weight, and merged all the same": {"power": -1},
+    "each slice counts once, and not by its weight": {"weighs": False},
+}
+LOOPS = {
+    "": (0, 1),
+    ", in the loop over slices": (0,),
+    ", in the loop over rows": (1,),
+}
+
+
 def badly_merged(tops, weights, totals, out):
     """Say what a wrong merge has left out, if that explains it."""
-    tops = tops.astype("f8")
-    high = tops.max(axis=2, keepdims=True)
-    right = np.exp(tops - high)
-    with np.errstate(all="ignore"):
-        from_zero = np.exp(tops - np.maximum(high, 0))
+    right = [merged(tops, weights, totals)]
+    for rows in (ROWS, 2):
+        by = functools.partial(merged_by_rows, tops, weights, totals, rows)
         ways = {
-            "slices are added up as they are, each relative to its own maximum": (
-                merged(tops, weights, totals, np.ones_like(tops))
-            ),
-            "the maximum begins at 0": merged(tops, weights, totals, from_zero),
-            "the sums are not divided by the weight": (
-                (right[..., None] * totals).sum(axis=2)
-            ),
-            "the weights are added up without the factors": (
-                (right[..., None] * totals).sum(axis=2) / weights.sum(axis=2)[..., None]
-            ),
-            "each slice is divided by its weight, and merged all the same": (
-                merged(tops, weights, totals / weights[..., None])
-            ),
+            "the maximum begins at 0, or none is subtracted": {"begin": 0},
+            "the sums are not divided by the weight": {"divides": False},
+            "the slices of the threads with y = 0 are counted twice": {
+                "order": (0, *range(rows))
+            },
+            "the slices of the threads with y = 0 are left out": {
+                "order": (-1, *range(1, rows))
+            },
+            "the last row of threads is left out": {"order": range(rows - 1)},
+            "only the threads with y = 0 count": {"order": (0,)},
         }
-        for reason, wrong in ways.items():
-            if np.allclose(wrong, out, **CLOSE):
-                return f"This is the result if {reason}."
-        for rows in (2, 4):
-            first = slice(None, None, rows)
-            part = (x[:, :, first] for x in (tops, weights, totals))
-            if tops.shape[2] > 1 and np.allclose(merged(*part), out, **CLOSE):
-                return "This is the result of the threads with y = 0 alone."
+
+        found = fitting(
+            {what: lambda how=how, by=by: [by(**how)] for what, how in ways.items()},
+            [out],
+            right,
+        )
+        for what, how in MERGED.items():
+            slips = {
+                loop: lambda how=how, where=where, by=by: [by(where=where, **how)]
+                for loop, where in LOOPS.items()
+            }
+            if loops := fitting(slips, [out], right):
+                found.append(what + (loops[0] if len(loops) == 1 else ""))
+        if found:
+            return said(found)
     return ""
 
 
@@ -329,22 +526,25 @@ def paged(rng, seqs, kv_heads, slices, keys):
     return *(x.astype(kind) for kind, x in types), lengths, slices
 
 
-def gathered(q, k, v, table, lengths, page_of=None, query_of=None):
+def place_of(table, j, size):
+    """Return the pages and rows of keys j of all sequences; size: keys per page."""
+    return table[:, j // size], j % size
+
+
+def gathered(q, k, v, table, lengths, place_of=place_of, query_of=None):
     """Return q, k and v as exercise 3 takes them: one array per sequence and head.
 
-    page_of: the page of (seq, number), if not the table's. query_of: the query head of
-    (head, g), if not the right one.
+    query_of: the query head of (head, g), if not the right one.
     """
     seqs, heads, _ = q.shape
     kv_heads, size = k.shape[1:3]
-    pages = -(-int(lengths.max()) // size)
-    wide = np.zeros((2, seqs, heads, pages * size, D), "f2")
-    for seq, number, head, g in np.ndindex(seqs, pages, kv_heads, GROUP):
-        page = page_of(seq, number) if page_of else table[seq, number]
+    j = np.arange(-(-int(lengths.max()) // size) * size)
+    pages, rows = np.broadcast_arrays(*place_of(table, j, size))
+    wide = np.zeros((2, seqs, heads, len(j), D), "f2")
+    for head, g in np.ndindex(kv_heads, GROUP):
         query = query_of(head, g) if query_of else head * GROUP + g
-        rows = slice(number * size, number * size + size)
-        wide[0, seq, query, rows] = k[page % len(k), head]
-        wide[1, seq, query, rows] = v[page % len(v), head]
+        wide[0, :, query] = k[pages % len(k), head, rows]
+        wide[1, :, query] = v[pages % len(v), head, rows]
     return q, wide[0], wide[1]
 
 
@@ -353,26 +553,55 @@ def slices_of_pages(q, k, v, table, lengths, slices):
     return slices_of(*gathered(q, k, v, table, lengths), lengths, slices)
 
 
+PLACES = {
+    "the number of a key's page is not looked up in `table`": (
+        lambda table, j, size: (np.tile(j // size, (len(table), 1)), j % size)
+    ),
+    "all sequences use the table of sequence 0": (
+        lambda table, j, size: (np.tile(table[0, j // size], (len(table), 1)), j % size)
+    ),
+    "a key has its page from `j % PAGE` and its row from `j // PAGE`": (
+        lambda table, j, size: (
+            table[:, j % size % table.shape[1]],
+            j // size % size,
+        )
+    ),
+    "a key has its page from `j % PAGE`": (
+        lambda table, j, size: (table[:, j % size % table.shape[1]], j % size)
+    ),
+}
+
+
+def other_place(table, lengths, size, wrong):
+    """Say where the first key of another place is read from, and where it is."""
+    j = np.arange(int(lengths.max()))
+    mine, right = (np.broadcast_arrays(*of(table, j, size)) for of in (wrong, place_of))
+    other = (mine[0] != right[0]) | (mine[1] != right[1])
+    other &= j < lengths[:, None]
+    seq, key = np.argwhere(other)[0]
+    read, there = (f"row {r[seq, key]} of page {p[seq, key]}" for p, r in (mine, right))
+    return f"Key {key} of sequence {seq} is then read from {read}; it is in {there}."
+
+
 def badly_paged(q, k, v, table, lengths, slices, tops, weights, totals):
     """Say what is wrong with the pages, the group or the step for a key."""
-    results, kv_heads = (tops, weights, totals), k.shape[1]
-    pages = {
-        "the number of a key's page is not looked up in `table`": {
-            "page_of": lambda seq, number: number
-        },
-        "all sequences use the table of sequence 0": {
-            "page_of": lambda seq, number: table[0, number]
-        },
-        "query heads `head`, `head + kv_heads`, … share a key/value head": {
-            "query_of": lambda head, g: g * kv_heads + head
-        },
-    }
-    for reason, options in pages.items():
+    results, (kv_heads, size) = (tops, weights, totals), k.shape[1:3]
+
+    def by(ends=lengths, of=None, **options):
         wide = gathered(q, k, v, table, lengths, **options)
-        if same_slices(slices_of(*wide, lengths, slices), *results):
-            return f"This is the result if {reason}."
-    wide = gathered(q, k, v, table, lengths)
-    full = -(-lengths // PAGE) * PAGE
-    if same_slices(slices_of(*wide, full, slices), *results):
-        return "This is the result if the last page is read to its end."
-    return sliced_badly(lambda **o: slices_of(*wide, lengths, slices, **o), results)
+        return slices_of(*wide, ends, slices, **(of or {}))
+
+    right, full = by(), -(-lengths // size) * size
+    slips = {what: functools.partial(by, place_of=of) for what, of in PLACES.items()}
+    slips |= {
+        "query heads `head`, `head + kv_heads`, … share a key/value head": (
+            lambda: by(query_of=lambda head, g: g * kv_heads + head)
+        ),
+        "the last page is read to its end": lambda: by(full),
+    }
+    slips |= sliced_wrongly(lambda **options: by(of=options))
+    found = fitting(slips, results, right)
+    places = [
+        other_place(table, lengths, size, PLACES[x]) for x in found if x in PLACES
+    ]
+    return " ".join([said(found), *places[: len(found) == 1]])

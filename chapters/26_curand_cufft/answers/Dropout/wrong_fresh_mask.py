@@ -1,4 +1,4 @@
-# verdict: gradient
+# verdict: exception
 # Draw new numbers in the backward pass.
 class Dropout(torch.autograd.Function):
     """Dropout whose backward pass makes the mask again."""
@@ -15,4 +15,4 @@ class Dropout(torch.autograd.Function):
         generator = ctx.generator
         first = generator.offset
         generator.offset += -(-grad.numel() // 4)
-        return thinned(grad, ctx.p, generator.seed, first), None, None
+        return thinned(grad, ctx.p, generator.seed, first), None, None  # <- here

@@ -1,4 +1,4 @@
-# verdict: gradient
+# verdict: exception
 # Keep the generator; but it has moved on by the time of the backward pass.
 class Dropout(torch.autograd.Function):
     """Dropout whose backward pass makes the mask again."""
@@ -13,5 +13,5 @@ class Dropout(torch.autograd.Function):
     @staticmethod
     def backward(ctx, grad):
         generator = ctx.generator
-        grad = thinned(grad, ctx.p, generator.seed, generator.offset)
+        grad = thinned(grad, ctx.p, generator.seed, generator.offset)  # <- here
         return grad, None, None
