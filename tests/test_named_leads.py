@@ -116,6 +116,41 @@ SAID = {
     "16_softmax/softmax_backward/wrong_sum_combined_in_the_loop": [
         "summed again in each turn"
     ],
+    "22_hopper_gemm/reverse_tiles/wrong_numbers_not_bytes": [
+        "elements from `tile[0]` on"
+    ],
+    "22_hopper_gemm/dot_columns/wrong_empty_counts_one": [
+        "How many threads arrive there"
+    ],
+    "26_curand_cufft/torch_place/wrong_word_before_counter": [
+        "right numbers, in another order"
+    ],
+    "26_curand_cufft/uniform/wrong_lower_bits": ["of the lower 24 bits of each word"],
+    "30_tensors/merge/wrong_compares_the_left": [
+        "6 elements with stride 4, that of dimension 1"
+    ],
+    "30_tensors/expanded/wrong_backwards": ["dimension d of the target"],
+    "32_extensions/poly/wrong_tensor_is_an_attribute": [
+        "`ctx.x` keeps x as an attribute"
+    ],
+    "32_extensions/bias_gelu/wrong_not_summed": ["a gradient with the shape"],
+    "32_extensions/steep/wrong_not_for_slope": [
+        "No backward of this cell is registered for slope"
+    ],
+    "34_diffusion/phases/wrong_middle_in_both": ["is in both taps"],
+    "34_diffusion/worth/wrong_three_times_added": [
+        "all three times of a call are added"
+    ],
+    "35_mnist_cnn/norm_backward/wrong_thread_0_calls": ["thread 0 alone calls it"],
+    "35_mnist_cnn/conv_pool/wrong_order_of_a": [
+        "the second word of a is (row g, word t + 4)"
+    ],
+    "35_mnist_cnn/head/wrong_sum_not_mean": ["are 2 times what they should be"],
+    "37_decoding/merge_slices/wrong_first_row_twice": ["with y = 0 are counted twice"],
+    "37_decoding/merge_slices/wrong_multiplied_by_weight": [
+        "as if it had been divided by it"
+    ],
+    "37_decoding/paged_group/wrong_slices_from_key_0": ["every slice begins at key 0"],
 }
 COMPILES = {
     "12_global_memory/polynomial/wrong_power_of_a_variable": [
