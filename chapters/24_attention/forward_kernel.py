@@ -18,8 +18,8 @@
   relative errors no larger. So most tiles leave the maximum and the output as they are;
 - only the tiles that need a mask get one, and tiles that are entirely hidden are
   skipped;
-- without a mask, the last tile of a sequence is computed only as far as the sequence
-  goes, rounded up to 16 keys (`SHORT`);
+- without a mask, only those keys of a sequence's last tile are computed that exist,
+  rounded up to a multiple of 16 (`SHORT`), unless it is also the first tile of an item;
 - the 132 blocks are persistent: each computes one tile of the output after the other. A
   block gets the number of its next tile from a counter in global memory. The last block
   to finish resets the counter to zero;
@@ -183,7 +183,7 @@ def start_last_values(o, words, v):
 
 @cuda.jit(device=True)
 def hide(s, col, row, seq, keys):
-    """Hide those of `keys` keys that rows `row` and row + 8 do not see."""
+    """Hide the keys, of a tile of `keys`, that rows `row` and row + 8 do not see."""
     last0, last1 = int32(seq - int32(1)), int32(seq - int32(1))
     if CAUSAL:
         last0, last1 = int32(row), int32(row + int32(8))
@@ -201,7 +201,7 @@ def hide(s, col, row, seq, keys):
 
 @cuda.jit(device=True)
 def row_max(s, k, keys):
-    """Return the largest of a row of `keys` scores, over its four lanes."""
+    """Return the largest score of a row of `keys`, over its four lanes."""
     top = s[k]
     for i in range(keys // 8):
         pair = libdevice.fmaxf(s[4 * i + k], s[4 * i + k + 1])
@@ -391,10 +391,11 @@ def next_tile(
     top1,
     weight1,
 ):
-    """Start the scores of the next tile and the values of this one; soften the scores.
+    """Start the scores of the next tile and the values of this one.
 
-    The next tile begins at row `key`; `keys` of it are computed, KEYS or SHORT. Returns
-    its stage and parity, and for both rows the maximum and the sum of the weights.
+    Then turns the scores into weights, and scales the output if necessary. The next
+    tile begins at key `key`, and its first `keys` keys are computed (KEYS or SHORT).
+    Returns its stage and parity, and for both rows the maximum and the weights' sum.
     """
     old, old_parity = stage, parity
     stage, parity = next_stage(stage, parity, STAGES)
@@ -490,7 +491,7 @@ def attend_tiles(
         top1, weight1, _ = soften(s, top1, weight1, scale, 2, KEYS)
         pack(p, s, WEIGHTS)
 
-        # the tiles that follow: if the last is short, by code of its own
+        # the following tiles; a short last one has its own code
         short = SHORT < KEYS and last - first > int32(1) and last == tiles_of_keys(seq)
         for j in range(first + int32(1), last - int32(short)):
             key = int32(j) * int32(KEYS)

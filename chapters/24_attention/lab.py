@@ -876,10 +876,10 @@ for (seq, _), table in sizes.items():
 # %% [markdown]
 # Two details of the loop over tiles change the result only by rounding. The next cell
 # times the kernel without them, then with one, with both, and with larger tiles of
-# keys. Without a mask, the row *short last tile* computes no keys beyond the end of a
-# sequence, rounded up to 16. In the last row, the tiles of several heads are sorted
-# together, or the last tiles are cut where that helps. The chapter explains all of
-# these.
+# keys. Without a mask, the row *short last tile* computes the last tile of keys only to
+# the end of the sequence, rounded up to a multiple of 16. In the last row, the tiles of
+# several heads are sorted together, or the last tiles are cut where that helps, and
+# tiles have the faster size. The chapter explains all of these.
 
 # %%
 steps = chapter.measure.steps()
