@@ -40,6 +40,16 @@ def test_half_precision_is_compared_in_single() -> None:
     assert close(np.float16([0, 0, -300]), wanted, 1e-3).tolist() == [False, True, True]
 
 
+@pytest.mark.parametrize("filler", [np.finfo(np.float32).min, -1e30])
+def test_a_filler_does_not_excuse_other_values(filler: float) -> None:
+    """The maximum of nothing is the lowest float32; no error is small beside it."""
+    wanted = np.float32([1, 2, filler])
+    assert close(wanted, wanted, 1e-3).all()
+    got = np.float32([1, 3, filler])
+    assert close(got, wanted, 1e-3).tolist() == [True, False, True]
+    assert not close(np.float32([1, 2, 0]), wanted, 1e-3)[2]
+
+
 # Shares of a whole, of which some are tiny
 
 

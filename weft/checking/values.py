@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.checking.compare import Array, difference
+from weft.checking.compare import Array, difference, ordinary
 from weft.checking.differences import Difference
 from weft.checking.exercise import Exercise
 
@@ -53,16 +53,16 @@ def judge_on_gpu(
 
 
 def relative_error(got: Array, wanted: Array) -> float:
-    """Compute ‖got − wanted‖ / ‖wanted‖ over the elements that should be finite.
+    """Compute ‖got − wanted‖ / ‖wanted‖ over the elements that should be `ordinary`.
 
     Returns 0 for types other than floats and complex numbers, and ‖got − wanted‖ if
     ‖wanted‖ is 0.
     """
     if got.dtype.kind not in "fc":
         return 0.0
-    finite = np.isfinite(wanted)
-    norm = float(np.linalg.norm(wanted[finite]))
-    gap = float(np.linalg.norm(got[finite].astype(wanted.dtype) - wanted[finite]))
+    some = ordinary(wanted, got.dtype)
+    norm = float(np.linalg.norm(wanted[some]))
+    gap = float(np.linalg.norm(got[some].astype(wanted.dtype) - wanted[some]))
     return gap / norm if norm else gap
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from weft import meaning
 from weft.checking.cases import widened
-from weft.checking.compare import Array, at_first, doubtful
+from weft.checking.compare import Array, at_first, doubtful, ordinary
 from weft.checking.differences import Difference
 from weft.checking.verdict import Verdict
 from weft.code_objects import global_names, with_globals
@@ -188,9 +188,9 @@ def is_exact(got: Array, wanted: Array, apart: Array) -> bool:
     """Return whether all values outside `apart` are right to double precision."""
     if got.dtype.kind not in "fc":
         return bool(np.array_equal(got, wanted))
-    finite = np.isfinite(wanted) & ~apart
-    gap = np.abs(got[finite] - wanted[finite])
-    scale = float(np.linalg.norm(wanted[finite]))
+    some = ordinary(wanted, got.dtype) & ~apart
+    gap = np.abs(got[some] - wanted[some])
+    scale = float(np.linalg.norm(wanted[some]))
     return bool(np.linalg.norm(gap) <= IN_DOUBLE * scale) if gap.size else False
 
 

@@ -45,5 +45,5 @@ def paged_group(q, k, v, table, lengths, slices, tops, weights, totals):
         for i in range(COLS):
             totals[seq, query, part, 32 * i + lane] = total[g, i]
         if lane == 0:
-            tops[seq, query, part] = top[g]
-            weights[seq, query, part] = weight[g]  # <- here
+            tops[seq, query, part] = top[g]  # <- here
+            weights[seq, query, part] = weight[g]

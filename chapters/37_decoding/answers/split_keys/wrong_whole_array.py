@@ -33,5 +33,5 @@ def split_keys(q, k, v, lengths, slices, tops, weights, totals):
     for i in range(COLS):
         totals[seq, head, part, 32 * i + lane] = total[i]
     if lane == 0:
-        tops[seq, head, part] = top
-        weights[seq, head, part] = weight  # <- here
+        tops[seq, head, part] = top  # <- here
+        weights[seq, head, part] = weight
