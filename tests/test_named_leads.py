@@ -120,7 +120,7 @@ SAID = {
         "elements from `tile[0]` on"
     ],
     "22_hopper_gemm/dot_columns/wrong_empty_counts_one": [
-        "How many threads arrive there"
+        "How many threads arrive at each mbarrier"
     ],
     "26_curand_cufft/torch_place/wrong_word_before_counter": [
         "right numbers, in another order"
@@ -131,7 +131,7 @@ SAID = {
     ],
     "30_tensors/expanded/wrong_backwards": ["dimension d of the target"],
     "32_extensions/poly/wrong_tensor_is_an_attribute": [
-        "`ctx.x` keeps x as an attribute"
+        "`ctx.x` is an attribute that keeps x"
     ],
     "32_extensions/bias_gelu/wrong_not_summed": ["a gradient with the shape"],
     "32_extensions/steep/wrong_not_for_slope": [

@@ -547,10 +547,10 @@ def copied_elsewhere(trace: Trace, row: int, verdict: Verdict) -> Verdict:
     before = [r for r in trace.bulk.copies if same[r] and at[r] <= at[row]]
     if not before:
         return verdict
-    last = max(before, key=lambda r: at[r])
-    place, size = trace.places[trace.site[last]], int(trace.size[last])
-    if at[row] < at[last] + size:  # the copy has not arrived
+    if any(at[row] < at[r] + trace.size[r] for r in before):  # it has not arrived
         return verdict
+    last = max(before, key=lambda r: (at[r], trace.size[r]))
+    place, size = trace.places[trace.site[last]], int(trace.size[last])
     count = size // trace.dtypes[trace.array[row]].itemsize
     said = (
         f"The copy on line {place.line} writes {size:,} bytes: "

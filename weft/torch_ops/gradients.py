@@ -157,12 +157,11 @@ class Pass:
                 f"The backward returns a gradient with the shape "
                 f"{written_shape(got.shape)} for {names[k]}, and {names[k]} has "
                 f"{written_shape(self.inputs[k].shape)}.",
-                f"The sum that is missing is computed by PyTorch: it adds up a "
-                f"gradient that is too large until it has the shape of {names[k]}. "
-                "That belongs to the derivative, so it is the task of the backward. "
-                f"How many elements of the result does one element of {names[k]} "
-                "change?",
-                "right, but a gradient of another shape",
+                f"PyTorch accepts this: it sums a gradient that is too large down to "
+                f"the shape of {names[k]}. But this sum is part of the derivative, so "
+                "the backward should compute it. How many elements of the result does "
+                f"one element of {names[k]} change?",
+                "right, but a gradient has the wrong shape",
             )
 
     def twice(self) -> None:
@@ -277,18 +276,18 @@ class Pass:
             written = self.exercise.written
             setup = written.setup or written.forward
             said = (
-                f"`ctx.{attribute}` keeps {name} as an attribute"
+                f"`ctx.{attribute}` is an attribute that keeps {name}"
                 if attribute
                 else f"PyTorch does not know that the backward uses {name}"
             )
             stated = rf".*\.{attribute}\b" if attribute else "def "
             raise self.failed(
                 f"{said}. The check changes {name} in place between the forward and "
-                "the backward. The backward then returns another gradient, "
-                "without an error.",
-                "For a tensor that was saved with `ctx.save_for_backward`, PyTorch "
-                "notices such a change, and refuses to compute a wrong gradient. It "
-                "does not see tensors that are kept anywhere else.",
+                "the backward. The backward then returns a wrong gradient, and PyTorch "
+                "raises no error.",
+                "PyTorch notices such a change if the tensor was saved with "
+                "`ctx.save_for_backward`, and then refuses to compute a gradient. It "
+                "cannot notice it for tensors that are kept anywhere else.",
                 "right, but a tensor is not saved",
                 places=line_with(setup, stated) or returns(written.backward),
             )
@@ -473,18 +472,18 @@ class Pass:
             if new is None:
                 continue
             tolerance = self.exercise.tolerance
-            moved = not np.array_equal(array(new), array(got[n]), equal_nan=True)
-            due = not bool(close(again.aims[n], self.aims[n], tolerance).all())
-            if due and not moved:
+            old, aim, aimed = array(got[n]), again.aims[n], self.aims[n]
+            due = not bool(close(aim, aimed, tolerance).all())
+            if due and np.array_equal(array(new), old, equal_nan=True):
                 return (
-                    f"With other numbers in {changed}, the same gradient of {name} "
-                    "comes back. The right one changes with them: where do they enter "
-                    "the derivative?"
+                    f"The gradient of {name} does not change with the numbers in "
+                    f"{changed}. It should: where do they enter the derivative?"
                 )
-            if moved and not due and not more:
+            moved = not bool(close(array(new), old, tolerance).all())
+            if moved and np.array_equal(aim, aimed) and not more:
                 more = (
-                    f"With other numbers in {changed}, another gradient of {name} "
-                    "comes back. The right one does not depend on them."
+                    f"The gradient of {name} changes with the numbers in {changed}. "
+                    "It should not depend on them."
                 )
         return more
 
@@ -505,7 +504,10 @@ class Pass:
                 else (value * 0.75 + 0.375)
             )
             case = replace(self.case, inputs=tuple(inputs))
-            again = Pass.begin(self.exercise, self.calls, case)
+            try:
+                again = Pass.begin(self.exercise, self.calls, case)
+            except Failed:  # the changed number may not suit
+                continue
             if again is not None:
                 yield f"`{names[k]}`", again, self.grads
 
@@ -598,9 +600,9 @@ def registered_too(exercise: TorchExercise, other: Any) -> None:
     raise exercise.failed(
         "autograd",
         f"No backward of this cell is registered for {theirs.name}.",
-        f"{exercise.name} has one, and its gradients are right. {theirs.name} is "
-        "another operator, and what calls it cannot be differentiated through it "
-        "without a backward. To which operators does this cell give one?",
+        f"The gradients of {exercise.name} are right. But {theirs.name} is another "
+        "operator, and no gradient passes through it without its own backward. For "
+        "which operators does this cell register one?",
         line_with(mine, "def "),
         headline=f"right, but {theirs.name} has no backward of yours",
     )

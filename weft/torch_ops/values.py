@@ -140,14 +140,17 @@ def with_strides(exercise: TorchExercise, calls: Calls, case: Any) -> None:
 def gaps(exercise: TorchExercise, inputs: list[Any]) -> str:
     """Say which input has gaps, and what that means for its memory."""
     names = exercise.names(len(inputs))
-    name, given = next(
+    wide = [
         (name, x)
         for name, x in zip(names, inputs, strict=True)
         if is_tensor(x) and x.ndim > 1
-    )
+    ]
+    if len(wide) != 1:
+        return ""  # it may be any of them
+    name, given = wide[0]
     return (
-        f"The same numbers come out right when they fill their memory, also as a "
-        f"transposed matrix. Here {name} has gaps: its shape is "
+        f"The same numbers give the right result without gaps, even if the matrix is "
+        f"transposed. Here {name} has gaps: its shape is "
         f"{written_shape(given.shape)} and its strides are "
         f"{written_shape(given.stride())}, so {name} has only every second number of "
         f"its memory. The first {given.numel():,} numbers of that memory are not the "

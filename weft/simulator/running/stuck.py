@@ -354,7 +354,8 @@ def stuck_phase(where: Positions, waiting: list[Thread], live: list[Thread]) -> 
         "A phase is complete once all arrivals have come, and all the bytes that were "
         "announced. "
         + (
-            "How many threads arrive there before the next turn?"
+            "How many threads arrive at each mbarrier in one turn of the loop, and how "
+            "many does it expect?"
             if ahead
             else "The first has parity 0. Does the parity fit the turn, and who should "
             "arrive here, or announce the bytes?"
@@ -375,7 +376,7 @@ def ahead_of(bar: Mbarrier, others: list[Thread]) -> str:
         return ""
     arrivals = "each arrival" if far.count == 1 else f"every {far.count:,} arrivals"
     return (
-        f" But {far.name} has completed {far.phase:,} phases already, one after "
+        f" {far.name} is ahead: it has completed {far.phase:,} phases, one after "
         f"{arrivals}."
     )
 
