@@ -41,7 +41,8 @@ class RankExercise(Exercise):
     result: the parameter that holds the result at the end; "" for the returned value.
     because: `(given, rank, result)` → the cause of a rank's wrong result, or "" if it
         is unknown. `given` is the same as for `spec`. With a parameter `world`, it also
-        gets the run, with its messages.
+        gets the run, with its messages, and with a parameter `function` the learner's
+        function. It may return a pair: the cause, and lines, each with a note.
     without: calls of `torch.distributed` that the function must not use.
     limits: for `steps`, `sent` and `collectives`, a number or `(ranks, *size)` → a
         number.

@@ -2,9 +2,10 @@
 
 import ast
 import inspect
+import math
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -26,12 +27,13 @@ from weft.checking.source import (
     tree_of,
 )
 from weft.checking.step_limit import Endless, counted, endless
-from weft.checking.values import as_array, is_tree, judge
+from weft.checking.values import as_array, is_tensor, is_tree, judge
 from weft.checking.verdict import Failed, Verdict
 from weft.places import Note, Place
 from weft.ranks.exercise import RankCase, RankExercise
 from weft.ranks.model import KNOWN, Distributed
 from weft.ranks.words import RankFault, ranks_named, words
+from weft.ranks.works import Work
 from weft.ranks.world import World
 from weft.starters import has_stub, source
 from weft.wording import joined, several
@@ -85,6 +87,8 @@ def ran(
         places = [(at, placed(at, note, name)) for at, note in fault.places]
         if fault.buffer:
             places += assigned_once(function, fault.buffer)
+        if fault.batch:
+            places.insert(0, (fault.batch, batch_note(function, fault.batch)))
         verdict = Verdict(name, fault.kind, fault.message, fault.why, places)
         raise Failed(verdict.but(when=case.label)) from None
     except Endless as stopped:
@@ -120,6 +124,47 @@ def assigned_once(function: Any, name: str) -> list[Note]:
     return [(at_line(function, lines[0]), f"`{name}` is set here")]
 
 
+def batch_note(function: Any, at: Place) -> str:
+    """Return the note on a `batch_isend_irecv` for whose transfers no rank waits."""
+    alone = [
+        node.lineno
+        for node in ast.walk(tree_of(function))
+        if isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Call)
+        and ast.unparse(node.value.func).endswith("batch_isend_irecv")
+    ]
+    return "what this returns is not kept" if at.line in alone else "begins them"
+
+
+def returned_here(function: Any) -> list[Note]:
+    """Return the first line with a `return`, with a note if it is the only one."""
+    lines = returns(function)
+    kinds = Counter(type(node) for node in ast.walk(tree_of(function)))
+    alone = kinds[ast.FunctionDef] == kinds[ast.Return] == 1  # and not in a helper
+    return [(place, "returned here" if alone else "") for place, _ in lines]
+
+
+def sending(function: Any, works: Sequence[Work]) -> list[Note]:
+    """Return the outermost loops of a function that begin sends, with their number.
+
+    works: the sends of one rank. A send outside all loops has its own line.
+    """
+    loops = [
+        node
+        for node in ast.walk(tree_of(function))
+        if isinstance(node, ast.For | ast.While)
+    ]
+    counts: Counter[int] = Counter()
+    for work in works:
+        line = (work.caller or work.place).line
+        around = [n.lineno for n in loops if n.lineno <= line <= (n.end_lineno or 0)]
+        counts[min(around, default=line)] += 1
+    return [
+        (at_line(function, line), several(n, "message"))
+        for line, n in sorted(counts.items())
+    ]
+
+
 def returned_none(function: Any) -> tuple[str, list[Note]] | None:
     """Return a sentence on a call that returns nothing but whose value is used.
 
@@ -153,7 +198,9 @@ def too_few_parts(error: IndexError, function: Any, ranks: int) -> str:
         return ""
     for name in re.findall(r"(\w+)\[", places[0][0].text):
         value = trace.tb_frame.f_locals.get(name)
-        if isinstance(value, list | tuple) and len(value) < ranks:
+        if not isinstance(value, list | tuple) or not all(map(is_tensor, value)):
+            continue
+        if len(value) < ranks:
             cut = rf"\b{name} *= *(\w+)\.chunk\(|\b{name} *= *torch\.chunk\("
             cuts = re.search(cut, source(function))
             return words(
@@ -260,15 +307,21 @@ def right(
         given = case.given[rank][parameter_names(function).index(result) - 1]
         first = {written(path): part for path, part in leaves(given)}
     else:
-        more["places"] = returns(function)
+        more["places"] = returned_here(function)
     if got is None:
         verdict = words.verdict(name, "nothing", **more)
         said = returned_none(function)
         raise Failed(verdict.but(why=said[0]) if said else verdict)
     asked = exercise.because or (lambda *_: "")
-    because = partial(asked, case.given, rank, got)
-    if "world" in inspect.signature(asked).parameters:
-        because = partial(because, world=world)
+    known = {"world": world, "function": function}
+    told = {k: known[k] for k in known if k in inspect.signature(asked).parameters}
+    notes: list[Note] = []
+
+    def because() -> str:
+        found = asked(case.given, rank, got, **told)
+        said, notes[:] = found if isinstance(found, tuple) else (found, [])
+        return str(said)
+
     parts = parts_of(exercise, got, as_array(wanted), because, **more)
 
     def why(wrong: Difference, path: str, found: Any) -> str:
@@ -288,7 +341,12 @@ def right(
 
     for path, found, goal in parts:
         cause = partial(why, path=path, found=found)
-        judge(exercise, f"{what}{path}", found, goal, cause, **more)
+        try:
+            judge(exercise, f"{what}{path}", found, goal, cause, **more)
+        except Failed as failed:
+            verdict = failed.verdict
+            places = [*verdict.places, *notes]
+            raise Failed(verdict.but(places=places), failed.clue) from None
 
 
 def bound(limit: Any, case: RankCase) -> float:
@@ -322,7 +380,15 @@ def held(exercise: RankExercise, case: RankCase, world: World) -> Facts:
         busiest = max(range(ranks), key=lambda rank: world.sent[rank])
         sent, least = world.sent[busiest], bound(limits["sent"], case)
         if sent > least:
-            raise refuse("sent", busiest=busiest, bytes=sent, least=least)
+            over: dict[str, Any] = {"busiest": busiest, "bytes": sent, "least": least}
+            works = [w for w in world.works if w.sends and w.rank == busiest]
+            most = bound(limits.get("steps", math.inf), case)
+            if len(works) <= most:
+                raise refuse("sent", **over)
+            lines = sending(exercise.written_by_learner, works)
+            over["messages"] = several(len(works), "message")
+            over["most"] = several(int(most), "step")
+            raise refuse("sent-often", lines, **over)
         facts.append(f"{sent:,} bytes sent by the busiest rank")
     if "steps" in limits:
         steps, most = world.steps, bound(limits["steps"], case)

@@ -116,8 +116,10 @@ class Distributed:
             self._side(one.op.__name__, one.tensor, one.peer, one.place)
             for one in p2p_op_list
         ]
+        place = self._place()
         for work, one in zip(group, p2p_op_list, strict=True):
             work.caller, work.name = one.caller, one.name
+            work.batch = place
         self._world.post(group)
         return group
 
@@ -140,7 +142,8 @@ class Distributed:
         """Make one side of a message. Raises RankFault for a bad tensor or peer."""
         self._tensor(call, tensor, place)
         if not isinstance(peer, int) or not 0 <= peer < self._world.size:
-            if earlier := self._sent_before(call, tensor):
+            below = isinstance(peer, int) and peer < 0  # not a bound that is missing
+            if below and (earlier := self._sent_before(call, tensor)):
                 told = {"peer": peer, "before": earlier.peers[0]}
                 self._refuse("sent-before", place, call=call, **told)
             self._refuse("no-peer", place, call=call, peer=peer)

@@ -21,6 +21,7 @@ class RankFault(Exception):
         super().__init__(message)
         self.kind, self.message, self.why, self.places = kind, message, why, places
         self.buffer = ""  # the variable into which a message does not fit
+        self.batch: Place | None = None  # the call whose transfers are never waited for
 
 
 def fault(row: str, places: list[Note], **told: object) -> RankFault:

@@ -40,7 +40,7 @@ class Work:
     kept: a copy of a sender's tensor at the time of the call, or None. lands:
     destinations, each with the data for it. caller: the learner's line that called the
     function with `place`, or None. name: a variable of the caller that holds the
-    tensor, or "".
+    tensor, or "". batch: the line that called `batch_isend_irecv`, or None.
     """
 
     pause: Callable[["Work"], None]
@@ -56,6 +56,7 @@ class Work:
     waited: bool = False
     caller: Place | None = None
     name: str = ""
+    batch: Place | None = None
     lands: list[tuple[Tensor, Tensor]] = field(default_factory=list)
 
     def wait(self) -> bool:

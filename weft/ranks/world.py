@@ -173,7 +173,9 @@ class World:
             raise out_of_order(self.held_up(left))
         for work in self.works:
             if not work.waited:
-                raise one_sided("never-waited", work)
+                fault = one_sided("never-waited", work)
+                fault.batch = work.batch
+                raise fault
 
     # Messages
 
