@@ -49,6 +49,15 @@ def rows_first(number, shape):
     return tuple(reversed(parts))
 
 
+def quotients_first(number, shape):
+    """Return the coordinate if quotient and remainder were exchanged at each mode."""
+    parts = []
+    for size in shape[:-1]:
+        part, number = divmod(number, size)
+        parts.append(part)
+    return (*parts, number)
+
+
 def why_not_this_index(coordinate, shape, stride, got):
     """Say what is wrong with an index."""
     if not isinstance(got, int):
@@ -60,6 +69,14 @@ def why_not_this_index(coordinate, shape, stride, got):
             return (
                 "That is the index if the last mode were the fastest. In CuTe "
                 "the first one is."
+            )
+        swapped = quotients_first(coordinate, tops)
+        if got == layouts.crd2idx(swapped, shape, stride):
+            right = layouts.idx2crd(coordinate, tops)
+            return (
+                f"{got} is the index of {layouts.written(swapped)}, but number "
+                f"{coordinate} is coordinate {layouts.written(right)}. Which part of a "
+                "division belongs to the mode, and which goes on to the next one?"
             )
     return (
         f"Written out, this coordinate is {layouts.written(nested)}: each "
@@ -96,12 +113,28 @@ def another_function(got, wanted):
     return ""
 
 
+def stride_of_the_right(got, wanted):
+    """Return which mode has a stride that is too large, if only strides differ."""
+    mine, right = modes(got), modes(wanted)
+    if [size for size, _ in mine] != [size for size, _ in right]:
+        return ""
+    for (size, stride), (_, first) in zip(mine, right, strict=True):
+        if stride > first > 0:
+            return (
+                f" The mode of size {size} should have the stride of the first mode "
+                f"in it, {first}; here it has {stride}."
+            )
+        if stride != first:
+            return ""
+    return ""
+
+
 def same_coalesced(got, wanted):
     """Return "" for the right layout, or else what is wrong with it."""
     if not isinstance(got, Layout):
         return "Return a layout: `Layout(shape, stride)`."
     if reason := another_function(got, wanted):
-        return f"The function has changed: {reason}"
+        return f"The function has changed: {reason}{stride_of_the_right(got, wanted)}"
     if any(isinstance(mode.shape, tuple) for mode in got):
         return f"{got} is still nested. Each mode should be a number."
     if any(size == 1 for size, _ in modes(got)) and got.size > 1:
@@ -118,8 +151,9 @@ def random_pairs(rng):
     pairs += [("(10,2):(16,4)", "(5,4):(1,5)"), ("(4,2,3):(2,1,8)", "4:2")]
     pairs += [("(4,8):(8,1)", "(2,(2,4)):(4,(1,8))"), ("(4,8):(8,1)", "3:0")]
     pairs += [("(3,6,2,8):(5,50,1,500)", "16:9")]
+    pairs += [("(4,8):(8,1)", "2:4"), ("(4,8):(8,1)", "4:8")]
     cases = [tuple(map(parse, pair)) for pair in pairs]
-    while len(cases) < 24:
+    while len(cases) < 26:
         sizes = rng.choice([2, 3, 4, 6, 8], int(rng.integers(2, 4))).tolist()
         strides = random_stride(rng, tuple(sizes))
         a = layouts.coalesce(Layout(tuple(sizes), strides))
@@ -130,12 +164,79 @@ def random_pairs(rng):
                 cases.append((a, b))
         except ValueError:  # the steps do not divide
             continue
-    return cases
+    listed = cases[: len(pairs)]
+    alone = [(a, Layout(*mode)) for a, b in listed for mode in modes(b)]
+    return list(dict.fromkeys([*alone, *cases]))
 
 
 def composed(a, b):
-    """Return what a result has to be compared with: B, and a right result."""
-    return b, layouts.composition(a, b)
+    """Return what a result has to be compared with: A, B, and a right result."""
+    return a, b, layouts.composition(a, b)
+
+
+def composed_with(a, b, slip):
+    """Compose A with a single mode B, with a slip; None if this makes no layout.
+
+    Also returns the step in the mode at which the slip happens, and A's mode.
+    """
+    *faster, (_, last) = modes(a)
+    sizes, strides, noted = [], [], ()
+    left, step = b.shape, b.stride
+    try:
+        for size, stride in faster:
+            if step % size == 0:
+                noted = noted or (step, size, stride)
+                by = {"skipped": 1, "stride": stride}
+                step //= by.get(slip, size)
+                continue
+            taken = min(size // step, left)
+            if slip in ("step", "left"):
+                noted = noted or (step, size, stride)
+            sizes.append(taken)
+            strides.append(step * stride)
+            left = left - taken if slip == "left" else left // taken
+            step = step if slip == "step" else 1
+        made = Layout((*sizes, left), (*strides, step * last))
+    except (ValueError, ZeroDivisionError):
+        return None
+    return made.table(), noted
+
+
+def slip_of_composition(a, b, got, right):
+    """Return which slip makes this result, if exactly one of them does."""
+    if isinstance(b.shape, tuple):
+        return ""
+    said = {
+        "step": "Mode {1}:{2} of A is used, with a step of {0}. This is the result if "
+        "the step is still {0} in the next mode of A.",
+        "skipped": "Mode {1}:{2} of A is skipped. This is the result if the step is "
+        "still {0} in the next mode of A.",
+        "stride": "Mode {1}:{2} of A is skipped. This is the result if the step, {0}, "
+        "is divided by the stride of this mode, {2}.",
+        "left": "Mode {1}:{2} of A is used. This is the result if the elements in it "
+        "are subtracted from those to pick. The sizes of the result are multiplied: "
+        "what must the other modes' sizes give?",
+    }
+    found = []
+    for slip, sentence in said.items():
+        made = composed_with(a, b, slip)
+        if made and made[0] == got.table() != right.table():
+            found.append(sentence.format(*made[1]))
+    return found[0] if len(found) == 1 else ""
+
+
+def wrong_coordinate(a, b, got, right):
+    """Return the way of a wrong coordinate through B and A; "" if all are right."""
+    pairs = zip(got.table(), right.table(), strict=True)
+    for number, (mine, index) in enumerate(pairs):
+        if mine != index:
+            at = b(number)
+            place = layouts.written(layouts.idx2crd(at, a.shape))
+            return (
+                f"{got} leads coordinate {number} to {mine}. B leads it to {at}, "
+                f"which is coordinate {place} of A, and so A leads it to {index}."
+            )
+    return ""
 
 
 def fits(shape, other):
@@ -149,11 +250,15 @@ def fits(shape, other):
 
 def same_composed(got, wanted):
     """Return "" for the right layout, or else what is wrong with it."""
-    b, right = wanted
+    a, b, right = wanted
     if not isinstance(got, Layout):
         return "Return a layout."
-    if reason := another_function(got, right):
-        return reason
+    if got.size != right.size:
+        reason = another_function(got, right)
+    else:
+        reason = wrong_coordinate(a, b, got, right)
+    if reason:
+        return " ".join(filter(None, [reason, slip_of_composition(a, b, got, right)]))
     if not fits(b.shape, got.shape):
         return (
             f"{got} has the right indices, but not B's modes: a coordinate of "
@@ -170,6 +275,7 @@ def complemented(layout, target):
 def random_targets(rng):
     """Return layouts that have a complement, each with a target."""
     cases = [(parse(text), 24) for text in ("4:1", "6:4", "4:2", "(2,2):(1,6)")]
+    cases += [(parse("(4,1):(1,6)"), 24)]
     cases += [(parse("(4,6):(1,4)"), 24), (parse("(2,4):(1,6)"), 24)]
     cases += [(parse("(4,2):(2,1)"), 8), (parse("(2,2):(24,2)"), 96)]
     cases += [(parse("(4,8):(8,1)"), 128), (parse("(2,1,3):(1,5,4)"), 24)]
@@ -194,6 +300,33 @@ def same_complement(got, wanted):
     starts, table = got.table(), right.table()
     if starts == table:
         return ""
+    reason = wrong_starts(layout, target, starts, table)
+    ones = [(size, step) for size, step in modes(layout) if size == 1]
+    if ones and starts == with_ones(layout, target):
+        reason += (
+            f" Mode 1:{ones[0][1]} has a single coordinate, so it fills nothing. This "
+            "is the result if it counts."
+        )
+    return reason
+
+
+def with_ones(layout, target):
+    """Return the starts if modes of size 1 counted like the others; None if not any."""
+    sizes, strides, reached = [], [], 1
+    for step, size in sorted((step, size) for size, step in modes(layout)):
+        if step:
+            sizes.append(step // reached)
+            strides.append(reached)
+            reached = size * step
+    try:
+        made = Layout((*sizes, target // reached), (*strides, reached))
+    except ValueError:
+        return None
+    return made.table()
+
+
+def wrong_starts(layout, target, starts, table):
+    """Return what is wrong with the starts of the repetitions."""
     reached = [i + start for start in starts for i in set(layout.table())]
     twice = sorted(i for i in set(reached) if reached.count(i) > 1)
     if twice:
@@ -205,6 +338,11 @@ def same_complement(got, wanted):
     if sorted(starts) == table:
         return "These are the right starts, but strides should increase."
     return f"It goes too far: index {max(reached)} is not below {target}."
+
+
+def nth_elements(layout, threads, thread):
+    """Return what a result has to be compared with: its arguments, and the indices."""
+    return layout, threads, thread, every_nth(layout, threads, thread)
 
 
 def every_nth(layout, threads, thread):
@@ -230,8 +368,58 @@ def random_partitions(rng):
     return cases
 
 
+def divided_by(layout, sizes):
+    """Return (within, across) of each mode, divided by these sizes."""
+    pairs = zip(layout, sizes, strict=True)
+    return [layouts.logical_divide(mode, Layout(size)) for mode, size in pairs]
+
+
+def only_one(slips, got):
+    """Return the sentence of the one slip that makes `got`; "" for none or several."""
+    found = [said for said, made in slips.items() if made == got]
+    return f" {found[0]}" if len(found) == 1 else ""
+
+
+def other_start(layout, threads, thread, start):
+    """Return what starts at this index, if that is known."""
+    divided = divided_by(layout, threads)
+    at = layouts.written(thread)
+    steps = zip(divided, thread, strict=True)
+    slips = {
+        f"{start} is where tile {at} starts, as for `local_tile`.": (
+            sum(across(k) for (_, across), k in steps)
+        ),
+        f"{start} is the thread's number in the block, not an index of the matrix.": (
+            thread[0] + thread[1] * threads[0]
+        ),
+        f"{start} is the sum of the thread's coordinate, without strides.": sum(thread),
+        "Index 0 is where thread (0,0) starts.": 0,
+    }
+    return only_one(slips, start)
+
+
+def other_part(layout, threads, part):
+    """Return which layout this is instead of that of a thread's elements."""
+    owned = [mode.size // size for mode, size in zip(layout, threads, strict=True)]
+    try:
+        blocked = divided_by(layout, owned)
+    except ValueError:
+        return ""
+    tables = {
+        f"{part} are the elements of one tile, one for each thread.": [
+            within.table() for within, _ in divided_by(layout, threads)
+        ],
+        "This is the result if each mode is divided by how many elements a thread has "
+        "in it, not by how many threads there are.": [
+            across.table() for _, across in blocked
+        ],
+    }
+    return only_one(tables, [mode.table() for mode in part])
+
+
 def same_part(got, wanted):
     """Return "" for the right elements, or else what is wrong with them."""
+    layout, threads, thread, wanted = wanted
     try:
         part, start = got
         start = int(start)
@@ -241,17 +429,19 @@ def same_part(got, wanted):
         return "Return a layout and an integer."
     rows, cols = len(wanted), len(wanted[0])
     if part.size != rows * cols:
-        return f"The thread owns {rows * cols} elements, not {part.size}."
+        said = f"The thread owns {rows * cols} elements, not {part.size}."
+        return said + other_part(layout, threads, part)
     if len(part) != 2 or part[0].size != rows:
-        return f"The thread's elements are a matrix of {rows} × {cols}."
+        said = f"The thread's elements are a matrix of {rows} × {cols}."
+        return said + other_part(layout, threads, part)
     if start != wanted[0][0]:
-        return f"Its first element has index {wanted[0][0]}, not {start}."
+        said = f"Its first element has index {wanted[0][0]}, not {start}."
+        return said + other_start(layout, threads, thread, start)
     for row, col in product(range(rows), range(cols)):
         mine, right = start + part(row, col), wanted[row][col]
         if mine != right:
             return (
-                f"Its element ({row}, {col}) has index {right}; "
-                f"this leads to {mine}."
+                f"Its element ({row}, {col}) has index {right}; this leads to {mine}."
             )
     return ""
 
@@ -324,10 +514,24 @@ def why_not_this_place(index, bits, base, shift, got):
         return "An index is an integer."
     right = layouts.swizzle(bits, base, shift)(index)
     mask = ((1 << bits) - 1) << base
+    width = max(index, got, right, mask << shift).bit_length()
+    before, mine, aim = (f"{number:0{width}b}" for number in (index, got, right))
     if (got ^ right) & ~mask:
         may = f"bits {base} to {base + bits - 1}" if bits > 1 else f"bit {base}"
-        return f"Only {may} may change. From {index:b} to {got:b}, others have changed."
+        changed = [k for k in range(width) if (got ^ index) & ~mask & 1 << k]
+        others = "others have changed"
+        if len(changed) == 1:
+            others = f"bit {changed[0]} has changed"
+        return f"Only {may} may change. From {before} to {mine}, {others}."
+    said = f"{before} should become {aim}, and becomes {mine}."
+    if not bits:
+        return f"{said} No bits are to move."
+    taken, done = (right ^ index) >> base, (got ^ index) >> base
+    which = f"The {bits} bits" if bits > 1 else "The bit"
+    verb = "are" if bits > 1 else "is"
+    they = "they are" if bits > 1 else "it is"
     return (
-        f"{index:b} should become {right:b}. The {bits} bits from bit "
-        f"{base + shift} on land on those from bit {base} on."
+        f"{said} {which} from bit {base + shift} on {verb} {taken:0{bits}b}, and "
+        f"{they} XORed with what is there from bit {base} on. Here, what is there "
+        f"changes as if XORed with {done:0{bits}b}."
     )

@@ -408,7 +408,7 @@ def local_partition(layout, threads, thread):
 # %%
 check(
     local_partition,
-    spec=checks.every_nth,
+    spec=checks.nth_elements,
     inputs=checks.random_partitions,
     same=checks.same_part,
 )

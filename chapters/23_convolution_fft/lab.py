@@ -114,6 +114,7 @@ check(
     launch=lambda h, w, kh, kw: checks.blocks_of(h - kh + 1, w - kw + 1),
     full=(1000, 1203, 7, 4),
     limits={"loads": 12, "float64": 0},
+    because=checks.why_not_correlated,
 )
 
 # %% [markdown] tags=["solution"]
@@ -170,6 +171,7 @@ check(
     launch=lambda h, w, kh, kw: checks.blocks_of(h, w),
     full=(1001, 1203, 3, 2),
     limits={"loads": 12, "float64": 0},
+    because=checks.why_not_same,
 )
 
 # %% [markdown] tags=["solution"]
@@ -247,10 +249,11 @@ check(
     correlate_tiled,
     spec=lambda x, w: checks.slide(x, w),
     inputs=lambda rng, h, w: checks.image_and_filter(rng, h, w, K, K),
-    sizes=[(12, 36), (5, 5), (19, 47)],
+    sizes=[(20, 36), (5, 5), (19, 47)],
     launch=lambda h, w: checks.blocks_of(h - K + 1, w - K + 1),
     full=(1000, 1203),
     limits={"loads": 5, "bank_conflicts": 0, "sectors": 8, "float64": 0},
+    because=checks.why_not_correlated,
 )
 
 # %% [markdown] tags=["solution"]
@@ -393,6 +396,7 @@ check(
     launch=lambda h, w, kh, kw: checks.blocks_of(h + kh - 1, w + kw - 1),
     full=(1000, 1203, 4, 5),
     limits={"loads": 8, "float64": 0},
+    because=checks.why_not_full,
 )
 
 # %% [markdown]
@@ -448,6 +452,7 @@ check(
     spec=np.fft.fft,
     inputs=checks.lists_to_transform,
     without=("numpy.fft", "scipy", "torch"),
+    because=checks.why_not_transformed,
 )
 
 # %% tags=["solution"]
@@ -570,6 +575,7 @@ check(
     launch=lambda rows: (rows, HALF),
     full=1000,
     limits={"loads": 14, "barriers": 24, "float64": 0},
+    because=checks.why_not_in_passes,
 )
 
 # %% [markdown] tags=["solution"]

@@ -6,8 +6,10 @@ import numpy as np
 import torch
 
 from weft.libraries.philox import philox_words, words
+from weft.wording import several
 
 from .kernels import MULTIPLIERS, WEYL
+from .transforms import good_size
 
 ONES = 0xFFFFFFFF
 PI = 0x243F6A88, 0x85A308D3, 0x13198A2E, 0x03707344
@@ -104,7 +106,35 @@ def b_and_d_exchanged(a, b, c, d, k, m, first, second):
     return upper(q) ^ d ^ k, q, upper(p) ^ b ^ m, p
 
 
+def first_key_number_twice(a, b, c, d, k, m, first, second):
+    p, q = first * a, second * c
+    return upper(q) ^ b ^ k, q, upper(p) ^ d ^ k, p
+
+
+def second_key_number_twice(a, b, c, d, k, m, first, second):
+    p, q = first * a, second * c
+    return upper(q) ^ b ^ m, q, upper(p) ^ d ^ m, p
+
+
+def first_multiplier_twice(a, b, c, d, k, m, first, second):
+    p, q = first * a, first * c
+    return upper(q) ^ b ^ k, q, upper(p) ^ d ^ m, p
+
+
+def second_multiplier_twice(a, b, c, d, k, m, first, second):
+    p, q = second * a, second * c
+    return upper(q) ^ b ^ k, q, upper(p) ^ d ^ m, p
+
+
 SLIPS = {
+    "The first number of the key is used for the new a and for the new c.": (
+        first_key_number_twice
+    ),
+    "The second number of the key is used for the new a and for the new c.": (
+        second_key_number_twice
+    ),
+    "The first multiplier is used for both products.": first_multiplier_twice,
+    "The second multiplier is used for both products.": second_multiplier_twice,
     "The halves of each product are exchanged: what does `mul_wide` return first?": (
         halves_exchanged
     ),
@@ -113,7 +143,7 @@ SLIPS = {
     "The lower half of each product is used for its upper half as well.": (
         lower_half_twice
     ),
-    "Numbers are added that belong together by xor.": added,
+    "Numbers are added where a round combines them with xor.": added,
     "The product of a is made from the new a.": new_a,
     "The product of c is made from the new c.": new_c,
     "The new b and d are used for the new a and c.": new_b,
@@ -136,13 +166,26 @@ def likely_mistake(counters, key, out):
             "weyl": swapped,
         },
         "The key is the same in every round.": {"weyl": (0, 0)},
+        "The second number of the key is the same in every round.": {
+            "weyl": (WEYL[0], 0)
+        },
+        "The first number of the key is the same in every round.": {
+            "weyl": (0, WEYL[1])
+        },
+        "The first constant is added to both numbers of the key.": {
+            "weyl": (WEYL[0],) * 2
+        },
+        "The second constant is added to both numbers of the key.": {
+            "weyl": (WEYL[1],) * 2
+        },
         "The key changes too early: the first round uses the key as given.": {
             "key": key + np.uint32(WEYL)
         },
     }
     for last in range(13):
         if last != 10:
-            reason = f"These are the words after round {last}. There are ten."
+            after = several(last, "round")
+            reason = f"These are the words after {after}; there should be ten."
             changes[reason] = {"rounds": last}
     for reason, change in changes.items():
         if np.array_equal(out, philox_words(**given | change)):
@@ -217,7 +260,7 @@ def odd_bits(words, out):
             words.astype(np.float32) / np.float32(2**32)
         ),
         "if 24 bits are multiplied by 2^-32": upper / 2**32,
-        "if 24 bits are divided by the largest of them, which gives 1": (
+        "if 24 bits are divided by 2^24 - 1, so that the largest word gives 1": (
             upper.astype(np.float32) / np.float32(2**24 - 1)
         ),
     }
@@ -302,6 +345,11 @@ def same_place(got, answer):
     }
     for name, part, aim in zip(reasons, got, wanted, strict=True):
         if part != aim:
+            if name == "word" and part not in range(4):
+                return (
+                    f"The word is {part}, but a counter has only words 0 to 3. After "
+                    "word 3, a thread goes on with word 0 of its next counter."
+                )
             return f"The {name} is {part}, but {reasons[name]}"
     return ""
 
@@ -343,6 +391,26 @@ def same_twice(x, seed, first):
     between = first + -(-torch.numel(x) // 4)
     once = thinned(x, 0.25, seed, first)
     return thinned(once, 0.25, seed, between)
+
+
+def other_counters(x, seed, first, result):
+    """Return at which counter the mask began, if not at the generator's offset."""
+    x, result = torch.as_tensor(x), torch.as_tensor(result)
+    if result.shape != x.shape or x.numel() < 8:  # few elements may fit by chance
+        return ""
+    x, result = x.detach().double(), result.detach().double()
+    needed = -(-x.numel() // 4)
+    fits = [
+        start
+        for start in {0, first + 1, first + needed} - {first}
+        if torch.allclose(result, same_twice(x, seed, start))
+    ]
+    if len(fits) != 1 or torch.allclose(result, same_twice(x, seed, first)):
+        return ""
+    return (
+        f"The first layer has the mask that begins at counter {fits[0]}; when the call "
+        f"began, the generator's offset was {first}."
+    )
 
 
 def two_layers(dropout, x, seed, first):
@@ -479,6 +547,37 @@ def by_definition(x, w, out):
     return np.stack([np.convolve(row, w[0]) for row in x])
 
 
+def wrong_factor(x, w, room, out):
+    """Return which sizes make the factor of the results, if that is all."""
+    full = by_definition(x, w, room)
+    ratio = float((out * full).sum() / (full * full).sum())
+    if not np.allclose(out, ratio * full, atol=1e-3) or abs(ratio - 1) < 1e-3:
+        return ""
+    n, k, length = x.shape[1], w.shape[1], full.shape[1]
+    sizes = {length, good_size(length)}
+    batch = len(x)
+    fits = set()
+    for size in sizes:
+        divided = {1: "nothing has divided by it", n: "", k: "", length: ""}
+        divided |= {size // 2 + 1: "", size * size: "", size * batch: ""}
+        divided.pop(size, None)
+        for by in divided:
+            if abs(ratio * by / size - 1) < 1e-4:
+                fits.add((size, by))
+    if len(fits) != 1:
+        return ""
+    ((size, by),) = fits
+    said = f"A transform of size {size} and its inverse multiply by {size}"
+    if by == 1:
+        many = f"Every element is {size} times what it should be."
+        return f"{many} {said}, and nothing has divided by it."
+    meant = {n: ", the size of a signal", k: ", the size of the filter"}.get(by, "")
+    return (
+        f"Every element is {ratio:.4g} = {size} / {by} times what it should be. "
+        f"{said}, and here the factor has divided by {by}{meant}."
+    )
+
+
 def wraps_around(x, w, room, out):
     """Return which transform is too short, if that is what has gone wrong."""
     full = by_definition(x, w, room)
@@ -490,4 +589,4 @@ def wraps_around(x, w, room, out):
                 f"This is a circular convolution of size {size}: the last "
                 f"{full.shape[1] - size} results are added to the first."
             )
-    return ""
+    return wrong_factor(x, w, room, out)

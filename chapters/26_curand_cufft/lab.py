@@ -425,6 +425,7 @@ check(
         int(rng.integers(0, 1000)),
     ),
     call=checks.two_layers,
+    because=checks.other_counters,
     sizes=[5, 8, 30, 63],
 )
 

@@ -1,11 +1,13 @@
 """Specifications and data for the checks of lab 28."""
 
+import ast
 import itertools
 import math
 
 import numpy as np
 
 from weft.checking.slips import result_if
+from weft.checking.source import at_line, tree_of
 from weft.ranks.words import ranks_named
 
 COLLECTIVES = (
@@ -27,11 +29,14 @@ def vectors(rng, size, n):
 def shares(values, start, given, tolerance=1e-3):
     """Return how often some values contain each rank's numbers, or None if unknown.
 
-    start: the first of the elements of the vectors that the values belong to.
+    start: the first of the elements of the vectors that the values belong to. Values
+    without any rank's numbers are unknown, too.
     """
     own = np.stack([vector[start : start + len(values)] for (vector,) in given])
     for counts in itertools.product(range(4), repeat=len(given)):
-        if len(values) and np.allclose(np.array(counts) @ own, values, atol=tolerance):
+        if not len(values) or not any(counts):
+            continue
+        if np.allclose(np.array(counts) @ own, values, atol=tolerance):
             return counts
     return None
 
@@ -60,7 +65,176 @@ def held(counts):
     return "of " + ranks_named([rank for rank, count in enumerate(counts) if count])
 
 
-def around(given, rank, got, *, world):
+def weighed(values, given):
+    """Return how often a whole vector contains each rank's numbers, or None if unknown.
+
+    It is unknown if there are fewer elements than ranks.
+    """
+    own = np.stack([vector for (vector,) in given]).astype(np.float64)
+    values = np.asarray(values, np.float64).ravel()
+    p, n = own.shape
+    if n < p or len(values) != n or not np.isfinite(values).all():
+        return None
+    counts = np.rint(np.linalg.lstsq(own.T, values, rcond=None)[0])
+    if counts.min() < 0 or not np.allclose(counts @ own, values, atol=1e-3):
+        return None
+    return tuple(int(count) for count in counts)
+
+
+def numbers(counts):
+    """Name the numbers that a sum contains, as in 'the numbers of ranks 0 and 1'."""
+    return f"the numbers {held(counts)}"
+
+
+def along(given, rank, got, *, world):
+    """Return what the messages of a tree show about a rank's wrong result, or "".
+
+    With the cause come the lines of the messages that it names.
+    """
+    p, end = len(given), weighed(got, given)
+    sends = [work for work in world.works if work.sends]
+    sums = {id(work): weighed(work.kept, given) for work in sends}
+    if end is None or None in sums.values():
+        return ""
+    order = {id(work): number for number, work in enumerate(world.works)}
+
+    def coming(to, before=math.inf):
+        """Return the sends of the messages that a rank has begun to receive."""
+        return [
+            work.other
+            for work in world.works
+            if work.receives and work.rank == to and order[id(work)] < before
+        ]
+
+    def lines(*works):
+        """Return the line of each side, with the ranks."""
+        notes = {}
+        for work in works:
+            way = ("to", work.peers[0]) if work.sends else ("from", work.peers[0])
+            said = "sends" if work.sends else "receives"
+            notes.setdefault(work.place, f"rank {work.rank} {said} {way[0]} {way[1]}")
+        return list(notes.items())
+
+    comes = coming(rank)
+    if not comes:
+        return ""
+    if max(end) > 1:
+        return twice(rank, end, comes, sums, lines, coming, order)
+    last = comes[-1]
+    came, sender = sums[id(last)], last.rank
+    if end == came and not end[rank]:
+        return (
+            f"At the end, rank {rank} has exactly what it has received from rank "
+            f"{sender}: {numbers(came)}, without its own. When are these added?",
+            lines(last.other),
+        )
+    missing = [other for other in range(p) if not end[other] and other != rank]
+    silent = [r for r in missing if all(work.rank != r for work in sends)]
+    if silent:
+        nothing = "sends" if len(silent) == 1 else "send"
+        return (
+            f"Rank {rank} never gets the numbers of {ranks_named(silent)}, which "
+            f"{nothing} nothing. How many levels does a tree of {p} ranks need?"
+        )
+    later = [
+        work
+        for work in coming(sender)
+        if order[id(work.other)] > order[id(last)] and min(sums[id(work)]) > 0
+    ]
+    if end == came and later:
+        return (
+            f"Rank {rank} ends with what rank {sender} sends it, which has only "
+            f"{numbers(came)}. Rank {sender} receives the complete sum only after "
+            f"that, from rank {later[0].rank}. In which order do the messages have to "
+            "go down?",
+            lines(last, later[0].other),
+        )
+    for work in comes:
+        lost = [r for r in missing if sums[id(work)][r]]
+        if lost:
+            return (
+                f"Rank {rank} receives the numbers of {ranks_named(lost)} from rank "
+                f"{work.rank}, and does not have them at the end. What happens there "
+                "to what has arrived?",
+                lines(work.other),
+            )
+    if end == came:
+        return (
+            f"Rank {rank} ends with what rank {sender} sends it, which has only "
+            f"{numbers(came)}. What does rank {sender} have to receive before?",
+            lines(last),
+        )
+    return (
+        f"At the end, rank {rank} has {numbers(end)} only. No message brings it those "
+        f"of {ranks_named(missing)}."
+    )
+
+
+def twice(rank, end, comes, sums, lines, coming, order):
+    """Return why a rank has numbers more than once at the end of a tree, with lines."""
+    again = [r for r, count in enumerate(end) if count > 1]
+    of = f"the numbers of {ranks_named(again)}"
+    last = comes[-1]
+    if set(sums[id(last)]) == {1}:
+        return (
+            f"Rank {rank} receives the complete sum from rank {last.rank}, and at the "
+            f"end it has {of} more than once. What happens there to what has arrived?",
+            lines(last.other),
+        )
+    one = again[0]
+    double = next((work for work in comes if sums[id(work)][one] > 1), None)
+    if double is None:
+        brought = [work.rank for work in comes if sums[id(work)][one]]
+        if not brought:
+            return f"At the end, rank {rank} has {of} more than once."
+        return (
+            f"At the end, rank {rank} has {of} more than once. Those of rank {one} "
+            f"come from {ranks_named(brought)}. Which message brings numbers that "
+            f"rank {rank} already has?",
+            lines(*(work.other for work in comes if sums[id(work)][one])),
+        )
+    while earlier := [
+        work
+        for work in coming(double.rank, order[id(double)])
+        if sums[id(work)][one] > 1
+    ]:
+        double = earlier[0]
+    return (
+        f"Rank {double.rank} sends rank {double.peers[0]} a sum that already has the "
+        f"numbers of rank {one} more than once. Which messages have brought these to "
+        f"rank {double.rank}?",
+        lines(double),
+    )
+
+
+def added_elsewhere(function):
+    """Return a sum that makes a new tensor of a part of x, and its line, or None.
+
+    It is the right side of `part = part + arrived`, where another line sets `part` to a
+    view.
+    """
+    tree = tree_of(function)
+    views, sums = set(), []
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Assign) or len(node.targets) != 1:
+            continue
+        (target,), value = node.targets, node.value
+        pairs = [(target, value)]
+        if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+            pairs = zip(target.elts, value.elts, strict=False)
+        for into, part in pairs:
+            name = ast.unparse(into)
+            match part:
+                case ast.Subscript():
+                    views.add(name)
+                case ast.BinOp(left, ast.Add(), right):
+                    if name in (ast.unparse(left), ast.unparse(right)):
+                        sums.append((name, ast.unparse(part), node.lineno))
+    found = [(said, line) for name, said, line in sums if name in views]
+    return found[0] if len(found) == 1 else None
+
+
+def around(given, rank, got, *, world, function=None):
     """Return what the messages of a ring show about a rank's wrong result, or "".
 
     Each rank should send p - 1 partial sums, the last of which completes one chunk of
@@ -98,10 +272,14 @@ def around(given, rank, got, *, world):
             "chunk can it send then?"
         )
     if part == last and min(counts) == 0:
+        new = added_elsewhere(function)
+        added, line = new or ("", 0)
+        where = f"`{added}` is a new tensor, outside of x. " * bool(new)
         return (
             f"In step {p - 1}, rank {rank} receives {elements(part)} as the sum of the "
             f"other ranks, but in step {p} it sends {elements(part)} with only the "
-            f"numbers {held(counts)}. To which elements is the sum added?"
+            f"numbers {held(counts)}. {where}To which elements is the sum added?",
+            [(at_line(function, line), "makes a new tensor")] if new else [],
         )
     for step, (part, counts) in enumerate(comes[p - 1 :], p):
         start, count = part
@@ -152,6 +330,24 @@ def step_with(factors):
     return slip
 
 
+def step_from(starts):
+    """Return a slip: each weight takes its gradient from here in the flat gradient.
+
+    starts: weights -> an index for each.
+    """
+
+    def slip(given, rank):
+        weights, _, _, rate = given[0]
+        x, y = (np.concatenate([own[k] for own in given]) for k in (1, 2))
+        flat = np.concatenate([g.ravel() for g in gradients(weights, x, y)])
+        return [
+            w - rate * flat[start:][: w.size].reshape(w.shape)
+            for w, start in zip(weights, starts(weights), strict=True)
+        ]
+
+    return slip
+
+
 STEPS = result_if(
     {
         "the ranks' means are averaged, as if all ranks had the same number of "
@@ -178,7 +374,7 @@ STEPS = result_if(
         ),
         "the ranks' means are added up as they are, and divided by the number of all "
         "rows": step_with(lambda rows, rank: [1 / sum(rows)] * len(rows)),
-        "only this rank's rows have an effect, divided by the number of all rows": (
+        "only this rank's rows count, divided by the number of all rows": (
             step_with(
                 lambda rows, rank: [
                     n / sum(rows) * (r == rank) for r, n in enumerate(rows)
@@ -187,6 +383,13 @@ STEPS = result_if(
         ),
         "only this rank's rows have an effect": step_with(
             lambda rows, rank: [r == rank for r in range(len(rows))]
+        ),
+        "every weight is changed by the first numbers of the flat gradient": (
+            step_from(lambda weights: [0 for _ in weights])
+        ),
+        "each part of the flat gradient begins `len(w)` numbers after the one before, "
+        "and not as many as `w` has": step_from(
+            lambda weights: [0, *itertools.accumulate(map(len, weights[:-1]))]
         ),
     }
 )
@@ -242,6 +445,25 @@ def sum_with(factor, bias):
     return slip
 
 
+def mlp_with(first, then=lambda y, b2: y + b2, own=lambda z: z):
+    """Return a slip: the MLP with another hidden layer or another end.
+
+    first: x @ w1, b1 -> the hidden layer. then: the sum, b2 -> the result. own: the
+    product of a rank with w2 -> its term of the sum.
+    """
+
+    def slip(given, rank):
+        parts = [own(first(x @ w1, b1) @ w2) for x, w1, b1, w2, _ in given]
+        return then(sum(parts), given[0][4])
+
+    return slip
+
+
+def relu(z):
+    """Return the larger of z and 0, for each element."""
+    return np.maximum(z, 0)
+
+
 SUMS = result_if(
     {
         "every rank adds b2 before the sum": sum_with(lambda p: 1, lambda p: p),
@@ -263,6 +485,16 @@ SUMS = result_if(
         "a rank has only its own term, without b2": lambda given, rank: terms(given)[0][
             rank
         ],
+        "relu is applied to the sum over the ranks, and not to the hidden layer, "
+        "`x @ w1 + b1`": mlp_with(lambda z, b1: z + b1, lambda y, b2: relu(y) + b2),
+        "relu is applied to the result, and not to the hidden layer, `x @ w1 + b1`": (
+            mlp_with(lambda z, b1: z + b1, lambda y, b2: relu(y + b2))
+        ),
+        "relu is applied to each rank's product with `w2`, and not to the hidden "
+        "layer, `x @ w1 + b1`": mlp_with(lambda z, b1: z + b1, own=relu),
+        "relu is missing": mlp_with(lambda z, b1: z + b1),
+        "b1 is missing": mlp_with(lambda z, b1: relu(z)),
+        "b1 is added after relu": mlp_with(lambda z, b1: relu(z) + b1),
     }
 )
 

@@ -263,9 +263,10 @@ check(
     tree_all_reduce,
     spec=checks.summed,
     inputs=checks.vectors,
-    sizes=[1, 9],
+    sizes=[9, 1],
     ranks=(2, 3, 4, 5, 8),
     result="x",
+    because=checks.along,
     without=checks.COLLECTIVES,
     limits={"steps": lambda p, n: 2 * math.ceil(math.log2(p))},
 )

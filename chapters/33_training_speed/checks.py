@@ -4,11 +4,37 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import nn
+from torch.utils.checkpoint import checkpoint
 
 from .models import DEVICE, Net
 
 RATE, MOMENTUM, LONGEST = 0.2, 0.9, 1.2  # of the training script
 MOST = 4.0  # that `damped` lets through
+
+
+def near(got, wanted, tolerance=1e-3):
+    """Return whether arrays agree up to a share of the largest wanted element."""
+    got, wanted = np.asarray(got, np.float64), np.asarray(wanted, np.float64)
+    with np.errstate(invalid="ignore"):
+        largest = np.abs(wanted).max(initial=0)
+        return bool((np.abs(got - wanted) <= tolerance * largest).all())
+
+
+def all_near(got, wanted, tolerance=1e-3):
+    """Return whether each array of a list agrees with its partner in another list."""
+    pairs = zip(got, wanted, strict=True)
+    return all(near(a, b, tolerance) for a, b in pairs)
+
+
+def only(fits, lead="This is the result if "):
+    """Say what fits a wrong result, or "" unless exactly one thing does."""
+    return f"{lead}{fits[0]}." if len(fits) == 1 else ""
+
+
+def in_float64(value):
+    """Return an array as a tensor, in float64 if it holds floats."""
+    tensor = torch.from_numpy(value)
+    return tensor.double() if tensor.is_floating_point() else tensor
 
 
 def random_batch(rng, batch, side):
@@ -47,6 +73,57 @@ def call_clip(clip_, *given):
     return clip_(gradients, given[3]), *gradients
 
 
+def why_clipped(a, b, c, most, norm, *after):
+    """Say what fits a wrong norm, or wrong gradients after a call of clip_."""
+    before = [each.astype(np.float64) for each in (a, b, c)]
+    norms = np.array([np.linalg.norm(each) for each in before])
+    whole = np.linalg.norm(norms)
+    if not near(norm, whole):
+        said = only([what for what, x in other_norms(before, most) if near(norm, x)])
+        return said or "Result 1 is the norm that the function returns."
+    known = (
+        "Result 1, the norm, is right. Results 2 to 4 are the gradients after the call."
+    )
+    if whole == 0:
+        return f"{known} The norm is 0 here. What is `most / norm` then?"
+    if whole > most and all_near(after, before):
+        return f"{known} The call has left them as they were."
+    factor = most / whole
+    limit = np.minimum(most / norms, 1)
+    tried = {
+        "each gradient is scaled by its own norm": limit,
+        "the gradients are scaled down twice": [min(factor, 1) ** 2] * 3,
+        "the gradients are multiplied by `norm / most`": [1 / factor] * 3,
+        "the gradients are divided by the norm, without `most`": [1 / whole] * 3,
+        "only the first gradient is scaled": [min(factor, 1), 1, 1],
+        "only the last gradient is scaled": [1, 1, min(factor, 1)],
+    }
+    if factor > 1:
+        said = "gradients are stretched to the norm `most` where theirs is smaller"
+        tried[said] = [factor] * 3
+    fits = [
+        what
+        for what, factors in tried.items()
+        if all_near(after, [g * f for g, f in zip(before, factors, strict=True)])
+    ]
+    return f"{known} {only(fits)}".strip()
+
+
+def other_norms(gradients, most):
+    """Return how one may get the common norm wrong, each with the number it gives."""
+    norms = np.array([np.linalg.norm(each) for each in gradients])
+    whole = np.linalg.norm(norms)
+    return [
+        ("the norms are added up, and not their squares", norms.sum()),
+        ("no root is taken of the sum of the squares", whole**2),
+        ("only the largest of the norms counts", norms.max()),
+        ("only the last of the norms counts", norms[-1]),
+        ("the norms are averaged", norms.mean()),
+        ("absolute values are added up", sum(np.abs(g).sum() for g in gradients)),
+        ("the norm is that of the gradients after scaling", min(whole, most)),
+    ]
+
+
 WIDTH, CLASSES, CUT = 8, 5, 16
 
 
@@ -83,7 +160,81 @@ def call_accumulate(accumulate, x, y):
     """Call accumulate on parts of a batch; return loss and gradients."""
     model = small_net().to(x.device)
     loss = accumulate(model, list(zip(x.split(CUT), y.split(CUT), strict=True)))
-    return loss, *(p.grad for p in model.parameters())
+    reached = list(model.parameters())
+    return loss, *(torch.zeros_like(t) if t.grad is None else t.grad for t in reached)
+
+
+def why_accumulated(x, y, loss, *after):
+    """Say what fits a wrong loss, or wrong gradients after a call of accumulate."""
+    x, y = in_float64(x), torch.from_numpy(y)
+    model = small_net().double()
+    parts = list(zip(x.split(CUT), y.split(CUT), strict=True))
+    sums = torch.stack(
+        [F.cross_entropy(model(a), b, reduction="sum") for a, b in parts]
+    )
+    count = torch.tensor([int((b != -100).sum()) for _, b in parts])
+    size = torch.tensor([len(b) for _, b in parts])
+    right = sums.sum() / count.sum()
+    known = "Result 1 is the loss, and the others are the model's gradients."
+    if np.isnan(loss).any() and (count == 0).any():
+        return (
+            f"{known} In this batch all labels of one part are −100. What is the mean "
+            "over the labels that count in that part?"
+        )
+    if not near(loss, right.item(), 1e-4):
+        means = sums / count
+        tried = {
+            "ignored labels count in the number that the sum is divided by": (
+                sums.sum() / size.sum()
+            ),
+            "each part's mean has the same weight": means.mean(),
+            "the parts' means are added up": means.sum(),
+            "a part's mean is multiplied by the number of all its labels, although "
+            "it is a mean over those that are not ignored": (
+                (means * size).sum() / count.sum()
+            ),
+            "a part's weight is its share of all labels, ignored ones included": (
+                (means * size).sum() / size.sum()
+            ),
+            "nothing is divided by the number of labels": sums.sum(),
+            "it is divided by the number of parts": sums.sum() / len(parts),
+            "only the loss of the last part is returned": means[-1],
+            "only the last part's share is returned": sums[-1] / count.sum(),
+        }
+        fits = [what for what, t in tried.items() if near(loss, t.item(), 1e-4)]
+        return f"{known} {only(fits, 'The loss is what you get if ')}".strip()
+
+    def gradients(value):
+        found = torch.autograd.grad(value, list(model.parameters()), retain_graph=True)
+        return [g.numpy() for g in found]
+
+    held = [p.grad.numpy() for p in model.parameters()]
+    new, last = gradients(right), gradients(sums[-1] / count.sum())
+    whole = gradients(sums.sum())
+    many = int(count.sum())
+    tried = {
+        "those held before the call are missing: it has to add to them": new,
+        "they are those of the last part alone": last,
+        "they are those held before the call, and nothing has been added": held,
+        "only the last part has been added to those held before the call": [
+            a + b for a, b in zip(held, last, strict=True)
+        ],
+        "the gradients held before the call have been divided as well": [
+            a / many + b for a, b in zip(held, new, strict=True)
+        ],
+        "what is added is the gradient of a sum that has not been divided": [
+            a + b for a, b in zip(held, whole, strict=True)
+        ],
+        "the gradients of the batch have been added twice": [
+            a + 2 * b for a, b in zip(held, new, strict=True)
+        ],
+    }
+    if len(parts) == 1:  # the whole batch is the last part
+        for what in list(tried)[1:4:2]:
+            del tried[what]
+    fits = [what for what, made in tried.items() if all_near(after, made)]
+    known = "Result 1, the loss, is right. The others are the model's gradients"
+    return only(fits, f"{known}: ") or f"{known}, and new ones are added to the old."
 
 
 def layer(rng, n):
@@ -97,6 +248,49 @@ def damped_in_steps(x, weight):
     y = x @ weight
     top = np.abs(y).max()
     return x + y * (MOST / top if top > MOST else 1.0)
+
+
+def why_damped(x, weight, out):
+    """Say what fits a wrong output of damped."""
+    x, weight = x.astype(np.float64), weight.astype(np.float64)
+    y = x @ weight
+    size = np.abs(y)
+    scale = MOST / size.max()
+
+    def below(top):
+        return np.minimum(MOST / np.maximum(top, 1e-9), 1)
+
+    tried = {
+        "each element is cut off at MOST": x + np.clip(y, -MOST, MOST),
+        "elements are cut off at MOST, but not at -MOST": x + np.minimum(y, MOST),
+        "the top is the largest element, and not the largest absolute value": (
+            x + y * below(y.max())
+        ),
+        "only the elements above MOST are scaled, and not all of them": (
+            x + np.where(size > MOST, y * scale, y)
+        ),
+        "each element above MOST becomes MOST, without its sign": (
+            x + np.where(size > MOST, MOST, y)
+        ),
+        "each row has its own scale": x + y * below(size.max(1, keepdims=True)),
+        "each column has its own scale": x + y * below(size.max(0, keepdims=True)),
+        "the output is not scaled down": x + y,
+        "the input is scaled down as well": (x + y) * min(scale, 1),
+        "the top is that of the input and the output together": (
+            x + y * below(np.abs(x + y).max())
+        ),
+        "the scaled output is returned without the input": y * min(scale, 1),
+        "the output is divided by the top, and MOST is left out": x + y / size.max(),
+    }
+    if scale > 1:
+        tried["the output is scaled up, although its top is below MOST"] = x + y * scale
+    right = x + y * min(scale, 1)
+    fits = [
+        what
+        for what, made in tried.items()
+        if near(out, made) and not near(made, right)
+    ]
+    return only(fits)
 
 
 LAYERS, KEEP = 8, 3
@@ -129,7 +323,77 @@ def call_within(within, x):
     blocks = [block.to(x.device) for block in small_blocks()]
     x = x.clone().requires_grad_()
     loss = within(blocks, x, KEEP)
-    return loss, x.grad, blocks[0][0].weight.grad, blocks[4][2].weight.grad
+    reached = x, blocks[0][0].weight, blocks[4][2].weight
+    return loss, *(torch.zeros_like(t) if t.grad is None else t.grad for t in reached)
+
+
+def why_within(x, loss, *after):
+    """Say what fits a wrong loss, or wrong gradients after a call of within."""
+    x = in_float64(x)
+    right = [each.detach().numpy() for each in all_kept(x)]
+    known = "Result 1 is the loss, and result 2 its gradient with respect to x."
+    if not near(loss, right[0]):
+        return f"{known} {only(other_losses(x, loss), 'The loss is what you get if ')}"
+    known = (
+        "Result 1, the loss, is right. Results 2 to 4 are its gradients: those of x, "
+        "and of a weight of block 1 and of block 5."
+    )
+    if all(not np.any(each) for each in after[:2]) and np.any(right[1]):
+        return f"{known} No gradient comes back to x: where is the graph cut?"
+    for again in (LAYERS - 1, LAYERS - KEEP - 1):
+        if all_near(after, recomputed_with(x, again)):
+            return (
+                f"{known} They are as if block {again + 1} was computed again in the "
+                "backward, in each block's place. When does the function that is "
+                "checkpointed look up its block?"
+            )
+    if all_near(after, [2 * each for each in right[1:]]):
+        return f"{known} They are twice as large as they should be."
+    return known
+
+
+def other_losses(x, loss):
+    """Return how one may get the loss of `within` wrong, where that fits."""
+    with torch.no_grad():
+        y, by_block = x, [x]
+        for block in small_blocks():
+            y = block.double()(y)
+            by_block.append(y)
+    tried = {
+        "the squares are added up, and not averaged": y.square().sum(),
+        "the outputs are not squared": y.mean(),
+        "absolute values are averaged, and not squares": y.abs().mean(),
+        "the mean is squared, and not each output": y.mean().square(),
+        "only the checkpointed blocks are run": (
+            by_block[LAYERS - KEEP].square().mean()
+        ),
+        "the last block is not run": by_block[-2].square().mean(),
+        "no block is run": x.square().mean(),
+    }
+    return [what for what, made in tried.items() if near(loss, made.item())]
+
+
+def recomputed_with(x, again):
+    """Return the gradients if all checkpointed blocks are recomputed as one block."""
+    blocks = [block.double() for block in small_blocks()]
+    run = {"backward": False}
+
+    def at(k):
+        def either(x):
+            return blocks[again if run["backward"] else k](x)
+
+        return either
+
+    x = x.clone().requires_grad_()
+    y = x
+    for k in range(LAYERS - KEEP):
+        y = checkpoint(at(k), y, use_reentrant=False)
+    for block in blocks[LAYERS - KEEP :]:
+        y = block(y)
+    run["backward"] = True
+    y.square().mean().backward()
+    found = x.grad, blocks[0][0].weight.grad, blocks[4][2].weight.grad
+    return [np.zeros(1) if g is None else g.numpy() for g in found]
 
 
 def small_step(device):
@@ -183,20 +447,68 @@ def channel_constants(device, dtype=torch.float32):
 
 def losses_of(images, labels, flips):
     """Train in float64, step by step; return the losses."""
+    found = losses_with(images, labels, flips)
+    return torch.tensor(found, dtype=torch.float64)
+
+
+def losses_with(images, labels, flips, without="", momentum=MOMENTUM):
+    """Return the losses in float64 if the training goes `without` one of its parts."""
     model = tiny().double()
     mean, std = channel_constants("cpu", torch.float64)
-    optimiser = torch.optim.SGD(model.parameters(), RATE, MOMENTUM)
+    optimiser = torch.optim.SGD(model.parameters(), RATE, momentum)
     found = []
     for batch, answers, mirrored in zip(images, labels, flips, strict=True):
-        x = (batch.double() / 255 - mean) / std
-        x = torch.where(mirrored.view(-1, 1, 1, 1), x.flip(-1), x)
-        optimiser.zero_grad()
+        x = batch.double()
+        if without != "normalising":
+            x = (x / (1 if without == "division" else 255) - mean) / std
+        if without == "the right flips":
+            mirrored = ~mirrored
+        if without != "flips":
+            x = torch.where(mirrored.view(-1, 1, 1, 1), x.flip(-1), x)
+        if without != "clearing":
+            optimiser.zero_grad()
         loss = F.cross_entropy(model(x), answers)
         loss.backward()
-        nn.utils.clip_grad_norm_(list(model.parameters()), LONGEST)
-        optimiser.step()
+        if without == "gradients":
+            optimiser.zero_grad()
+        if without != "clipping":
+            nn.utils.clip_grad_norm_(list(model.parameters()), LONGEST)
+        if without != "steps":
+            optimiser.step()
         found.append(loss.item())
-    return torch.tensor(found, dtype=torch.float64)
+    return found
+
+
+LATER = (
+    "The loss of the first step is right. Those of later steps also depend on how the "
+    "weights change: on the gradients, on clipping them before they are used, and on "
+    "the optimiser's step."
+)
+
+
+def why_trained(images, labels, flips, losses):
+    """Say what fits wrong losses of train, as far as bfloat16 can tell it."""
+    given = torch.from_numpy(images), torch.from_numpy(labels), torch.from_numpy(flips)
+    losses = np.asarray(losses, np.float64)
+    tried = {
+        "": {},
+        "no gradient is clipped before the optimiser uses it": {"without": "clipping"},
+        "gradients add up from step to step": {"without": "clearing"},
+        "the weights never change": {"without": "steps"},
+        "the images are not mirrored": {"without": "flips"},
+        "the other images are mirrored": {"without": "the right flips"},
+        "the images are not normalised": {"without": "normalising"},
+        "the bytes are not divided by 255": {"without": "division"},
+        "the optimiser has no momentum": {"momentum": 0},
+    }
+    apart = {}
+    for what, options in tried.items():
+        apart[what] = np.abs(losses - losses_with(*given, **options)).max()
+    best, second = sorted(apart, key=apart.get)[:2]
+    if not best or apart[best] > 0.04 or apart[best] > apart[second] / 2.5:
+        first = losses_with(*(each[:1] for each in given))
+        return LATER if near(losses[:1], first, 0.02) else ""
+    return f"These are, about, the losses if {best}."
 
 
 def call_train(train, images, labels, flips):

@@ -155,6 +155,7 @@ def clip_(gradients, most):
 check(
     clip_,
     spec=checks.clipped,
+    because=checks.why_clipped,
     inputs=checks.three_gradients,
     sizes=[4, 7, 1, 33],
     call=checks.call_clip,
@@ -226,6 +227,7 @@ def accumulate(model, parts):
 check(
     accumulate,
     spec=checks.at_once,
+    because=checks.why_accumulated,
     inputs=checks.labelled,
     sizes=[40, 16, 150],
     call=checks.call_accumulate,
@@ -289,6 +291,7 @@ def damped(x, weight):
 check(
     damped,
     spec=checks.damped_in_steps,
+    because=checks.why_damped,
     inputs=checks.layer,
     sizes=[2, 9, 20],
     tensors=True,
@@ -348,6 +351,7 @@ def within(blocks, x, keep):
 check(
     within,
     spec=checks.all_kept,
+    because=checks.why_within,
     inputs=lambda rng, n: rng.standard_normal((n, 16)).astype(np.float32),
     sizes=[3, 200],
     call=checks.call_within,
@@ -527,6 +531,7 @@ def train(model, batches, mean, std, device):
 check(
     train,
     spec=checks.losses_of,
+    because=checks.why_trained,
     inputs=checks.random_steps,
     sizes=[(4, 6, 32), (6, 8, 32)],
     call=checks.call_train,

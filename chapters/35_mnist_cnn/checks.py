@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 
 from weft.checking.compare import agrees
-from weft.wording import capital, joined
+from weft.wording import joined
 
 from .kernels import EPS, THREADS
 
@@ -98,6 +98,77 @@ def weights_gradient(x, dy):
         np.einsum("nijpqc,nijf->fpqc", patches(x[s::k]), dy[s::k]) for s in range(k)
     ]
     return np.stack(parts)
+
+
+def images_of(parts, x, dy):
+    """Return how often each image counts in each slice; None if they do not explain it.
+
+    A row of the result is a slice.
+    """
+    each = np.einsum("nijpqc,nijf->nfpqc", patches(np.float64(x)), np.float64(dy))
+    each, found = each.reshape(len(x), -1).T, parts.reshape(len(parts), -1).T
+    if not np.isfinite(found).all() or len(each) < 2 * len(x):
+        return None
+    times = np.round(np.linalg.lstsq(each, np.float64(found), rcond=None)[0])
+    return times.T.astype(int) if agrees(found, each @ times, 1e-3) else None
+
+
+def odd_slices(x, dy, parts):
+    """Say which images a slice adds up, or which pixels, if they are wrong."""
+    n, slices = len(x), len(parts)
+    times = images_of(parts, x, dy)
+    if times is None:
+        return odd_shift(x, dy, parts)
+    if times.min() < 0 or times.max() > 1:
+        return ""
+    should = np.arange(n) % slices == np.arange(slices)[:, None]
+    wrong = np.flatnonzero((times != should).any(1))
+    if not wrong.size:
+        return ""
+    k = int(wrong[0])
+    found = listed_images(times[k])
+    said = f"`parts[{k}]` has {found}, and should have {listed_images(should[k])}."
+    steps = [
+        step
+        for step in range(1, n)
+        if all((times[k, k::step] == 1).all() for k in range(slices))
+        and times.sum() == sum(len(range(k, n, step)) for k in range(slices))
+    ]
+    if len(steps) == 1:
+        step = f"From image to image, the step is {steps[0]}"
+        return f"{said} {step}, and there are {slices} slices."
+    left = np.flatnonzero(times.sum(0) == 0)
+    if left.size:
+        one = left.size == 1
+        images = f"Image {left[0]} is" if one else f"Images {joined(left)} are"
+        said += f" {images} in no slice."
+    return said
+
+
+def odd_shift(x, dy, parts):
+    """Say to which p and q the pixel (i, j) belongs, if not to 1 and 1."""
+    x, dy = np.float64(x), np.float64(dy)
+    right, fits = weights_gradient(x, dy), []
+    framed = np.pad(x, ((0, 0), (1, 1), (1, 1), (0, 0)))
+    for p, q in product(range(3), repeat=2):
+        around = ((0, 0), (2 - p, p), (2 - q, q), (0, 0))  # (1, 1) leaves dy in place
+        made = weights_gradient(framed, np.pad(dy, around))
+        if is_clearly(parts, made, right):
+            fits.append(f"({p}, {q})")
+    if len(fits) != 1:
+        return ""
+    return (
+        f"This is the result if dy[n, i, j, f] is multiplied by x[n, i, j, c] for "
+        f"(p, q) = {fits[0]}. For which p and q should it be?"
+    )
+
+
+def listed_images(times):
+    """Name the images that are not 0 in `times`."""
+    numbers = [str(k) for k in np.flatnonzero(times)]
+    if not numbers:
+        return "no image"
+    return f"the sum over image{'s' * (len(numbers) > 1)} {joined(numbers)}"
 
 
 def random_norm(rng, m, c):
@@ -275,16 +346,101 @@ def factor(got, right):
     return by if agrees(got, by * right, 1e-3) else None
 
 
+IN_SUMS = {
+    "dw4": slice(1280),
+    "db4": slice(1280, 1290),
+    "the copy of dh": slice(1290, 1418),
+    "the losses": slice(1418, 1419),
+}
+
+
+def sections(dh, sums):
+    """Return what `head` writes, by name."""
+    found = {"`dh`": dh} | {name: sums[:, at] for name, at in IN_SUMS.items()}
+    return {name: np.float64(values) for name, values in found.items()}
+
+
+def head_made(given, bias=1, own=False, one=None, unmasked=False, whole=False):
+    """Return what `head` writes if it makes a mistake.
+
+    bias: how often b4 is added. own: whether a lane has its own part of the products.
+    one: what is subtracted from p, (n, 10). whole: whether dh is added over the lanes.
+    """
+    part, b3, w4, b4, labels, order, counter = given
+    n = part.shape[1]
+    part, b3, w4, b4 = (np.float64(a) for a in (part, b3, w4, b4))
+    before = part.sum(0) + b3
+    h = np.maximum(before, 0).reshape(n, 32, 1, 4)
+    w = w4.reshape(10, 32, 4).swapaxes(0, 1)  # lane, k, unit
+    mine = labels[order[int(counter[0]) * n :][:n]].astype(int)
+    dots = (w * h).sum(-1)
+    z = (dots if own else dots.sum(1, keepdims=True)) + bias * b4
+    z = np.broadcast_to(z, (n, 32, 10))
+    power = np.exp(z - z.max(-1, keepdims=True))
+    total = power.sum(-1, keepdims=True)
+    loss = np.log(total[:, 0, 0]) + z[:, 0].max(-1) - z[range(n), 0, mine]
+    dz = power / total - (np.eye(10)[mine] if one is None else one)[:, None]
+    dz = dz[..., None] / n
+    d = (dz * w).sum(2)
+    d = np.broadcast_to(d.sum(1, keepdims=True), d.shape) if whole else d
+    d = (d if unmasked else d * (h[:, :, 0] > 0)).reshape(n, 128)
+    dw = (dz * h).swapaxes(1, 2).reshape(n, 1280)
+    return sections(d, np.hstack([dw, dz[:, 0, :, 0], d, loss[:, None]]))
+
+
+def odd_head(*values):
+    """Say which mistake explains what `head` writes, or which part of it is right."""
+    given, (dh, sums) = values[:7], values[7:]
+    if said := odd_factors(*values):
+        return said
+    got, right = sections(dh, sums), head_made(given)
+    labels, order, counter = given[4:]
+    n = len(dh)
+    one = np.eye(10)[labels[order[int(counter[0]) * n :][:n]]]
+    off = [name for name in got if not agrees(got[name], right[name], 1e-3)]
+    unmasked = head_made(given, unmasked=True)
+    masked = [name for name in off if name in ("`dh`", "the copy of dh")]
+    if masked == off and all(is_clearly(got[k], unmasked[k], right[k]) for k in off):
+        said = f"Here, {joined(masked)} {verb(masked)} wrong only "
+        return f"{said}where h is 0. What should the gradient be there?"
+    slips = {
+        "`b4[k]` is added in each of the 32 lanes. What does `warp_sum` add up?": (
+            {"bias": 32}
+        ),
+        "`b4` is not added": {"bias": 0},
+        "`b4` is subtracted": {"bias": -1},
+        "each lane has only its own part of the sum over j in z[k]": {"own": True},
+        "1 is subtracted from every p[k]. For which k should it be?": (
+            {"one": np.ones((n, 10))}
+        ),
+        "1 is not subtracted from p[k] where k is the label": {"one": 0 * one},
+        "1 is added to p[k] where k is the label, and not subtracted": {"one": -one},
+        "dh is added up over the lanes. Which units has each lane?": {"whole": True},
+    }
+    fits = []
+    for what, slip in slips.items():
+        made = head_made(given, **slip)
+        same = all(agrees(got[k], made[k], 1e-3) for k in got)
+        if same and any(not agrees(made[k], right[k], 1e-2) for k in off):
+            fits.append(what)
+    if len(fits) == 1:
+        return sentence(f"This is the result if {fits[0]}")
+    fine = [name for name in IN_SUMS if name not in off]
+    if not fine or off in ([], ["`dh`"]):  # the verdict says which outputs are right
+        return ""
+    return f"In `sums`, {joined(fine)} {verb(fine)} right."
+
+
+def verb(names):
+    """Return "is" or "are", as these parts of the results need."""
+    return "is" if len(names) == 1 and names != ["the losses"] else "are"
+
+
 def odd_factors(part, b3, w4, b4, labels, order, counter, dh, sums):
     """Say which results are all the same multiple of what they should be."""
     n = part.shape[1]
     dh_right, right = head_gradients(part, b3, w4, b4, labels, order, counter)
-    where = {
-        "dw4": slice(1280),
-        "db4": slice(1280, 1290),
-        "the copy of dh": slice(1290, 1418),
-        "the losses": slice(1418, 1419),
-    }
+    where = IN_SUMS
     by = {"`dh`": factor(dh.astype(float), dh_right.astype(float))}
     for name, columns in where.items():
         got = sums[:, columns].astype(float)
@@ -297,13 +453,12 @@ def odd_factors(part, b3, w4, b4, labels, order, counter, dh, sums):
     if any(abs(k / times - 1) > 1e-3 for k in off.values()):
         return ""
     of = f"1/{n} of" if abs(times * n - 1) < 1e-3 else f"{times:.4g} times"
-    alone = list(off) == ["`dh`"]
-    are = f"is {of} what it" if alone else f"are {of} what they"
-    said = f"{capital(joined(off))} {are} should be"
+    are, they = verb([*off]), "it" if verb([*off]) == "is" else "they"
+    said = f"Here, {joined(off)} {are} {of} what {they} should be"
     if min(abs(times / n - 1), abs(times * n - 1)) < 1e-3:
         said += f", and n, the number of images, is {n}"
     fine = [name for name in fine if name in where]
-    right_too = f" In `sums`, {joined(fine)} are right." if fine else ""
+    right_too = f" In `sums`, {joined(fine)} {verb(fine)} right." if fine else ""
     return f"{said}.{right_too}"
 
 
@@ -403,7 +558,122 @@ def odd_windows(x, w, b, y, won):
     if np.array_equal(y, of_windows(sums)[0]):
         n, h2, w2 = x.shape[:3]
         return odd_winners(sums.swapaxes(-4, -3).reshape(n, h2, w2, -1), y, won)
-    return odd_choice(sums - b, b, y) or odd_words(halves, b, y, won)
+    return (
+        odd_choice(sums - b, b, y)
+        or odd_words(halves, b, y, won)
+        or odd_layers(sums - b, b, y)
+        or odd_pixels(x, w, b, y)
+    )
+
+
+def the_only(made, y):
+    """Return what makes y, if only one of the mistakes does: [(what, result)]."""
+    fits = [what for what, each in made if np.array_equal(each.reshape(y.shape), y)]
+    return fits[0] if len(fits) == 1 else ""
+
+
+def odd_layers(sums, b, y):
+    """Say what happens to the right sums after the convolution, as y shows."""
+    windows = np.moveaxis(sums, -1, -3).reshape(-1, len(b), 4).max(-1)
+    window, f = np.indices(windows.shape)
+    g, t, e = window % 8, f % 8 // 2, f % 2
+    first = f // 8 * 8
+    places = {
+        "g": g,
+        "t": t,
+        "e": e,
+        "2t": 2 * t,
+        "2t + e": 2 * t + e,
+        "first": first,
+        "first + g": first + g,
+        "first + t": first + t,
+        "first + e": first + e,
+        "first + 2t": first + 2 * t,
+    }
+    made = [
+        ("the bias is added after ReLU", np.maximum(windows, 0) + b),
+        ("ReLU is missing", windows + b),
+        ("the bias is missing", np.maximum(windows, 0)),
+        ("the bias is subtracted", np.maximum(windows - b, 0)),
+        ("the bias is added twice", np.maximum(windows + 2 * b, 0)),
+        (
+            "columns 2t and 2t + 1 are stored as filters first + t and first + t + 4",
+            np.maximum(windows[window, first + f % 4 * 2 + f % 8 // 4] + b, 0),
+        ),
+    ]
+    made += [
+        (f"the bias is b[{index}]. To which filter does the sum belong?", each)
+        for index, at in places.items()
+        if not (at == f).all()
+        for each in [np.maximum(windows + b[at], 0)]
+    ]
+    what = the_only(made, y)
+    return sentence(f"The sums are right. This is the result if {what}") if what else ""
+
+
+def odd_pixels(x, w, b, y):
+    """Say which pixels or filters are multiplied, if a mistake there explains y."""
+    pixels = numbers(x)
+    filters = numbers(w).reshape(len(b), 3, 3, -1)
+    n, h, width, c = pixels.shape
+    framed = np.pad(pixels, ((0, 0), (2, 2), (2, 2), (0, 0)))
+
+    def convolved(filters, down=0, right=0, apart=(2, 2)):
+        """Position (1, 1) of the filter is `down` and `right` of the pixel."""
+        rows, columns = (
+            (np.arange(size // 2)[:, None] * step + np.arange(2)).ravel()
+            for size, step in zip((h, width), apart, strict=True)
+        )
+        found = np.zeros((n, h, width, len(b)))
+        for p, q in product(range(3), repeat=2):
+            at = rows + p + 1 + down, columns + q + 1 + right
+            found += framed[:, at[0]][:, :, at[1]] @ filters[:, p, q].T
+        return largest(found + b)[0]
+
+    made = [
+        (
+            f"the pixel itself is multiplied by position (p, q) = "
+            f"({1 - down}, {1 - right}) of the filter. Which position should it be?",
+            convolved(filters, down, right),
+        )
+        for down, right in product((-1, 0, 1), repeat=2)
+        if (down, right) != (0, 0)
+    ]
+    for apart, which in (
+        ((2, 1), "in a row"),
+        ((1, 2), "in a column"),
+        ((1, 1), "in both directions"),
+    ):
+        what = f"neighbouring windows share pixels: {which}, they begin one pixel apart"
+        made.append((what, convolved(filters, apart=apart)))
+    made += [
+        (
+            "p and q are exchanged, either in the filter or in the image",
+            convolved(filters.swapaxes(1, 2)),
+        ),
+        ("the filter is reversed", convolved(filters[:, ::-1, ::-1])),
+        (
+            "only the first eight words of a pixel are multiplied",
+            convolved(filters * (np.arange(c) < 16)),
+        ),
+    ]
+    f, word = np.arange(len(b))[:, None], np.arange(c // 2)  # two numbers per word
+    g, t, first = f % 8, word % 4, f // 8 * 8
+    for index, at in {
+        "g": g + 0 * t,
+        "t": t + 0 * g,
+        "first": first + 0 * t,
+        "first + t": first + t,
+        "first + 2t": first + 2 * t,
+    }.items():
+        if (at == f).all():
+            continue
+        taken = [filters[at[:, k // 2], :, :, k] for k in range(c)]
+        taken = np.stack(taken, -1)
+        what = f"a lane's words of b are from filter {index}. Which filter is it?"
+        made.append((what, convolved(taken)))
+    what = the_only(made, y)
+    return sentence(f"This is the result if {what}") if what else ""
 
 
 def odd_choice(sums, b, y):

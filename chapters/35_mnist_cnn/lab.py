@@ -203,13 +203,14 @@ check(
     conv_weights,
     spec=checks.weights_gradient,
     inputs=checks.random_gradient,
-    sizes=[(3, 3, 4, 2, 4), (5, 4, 2, 3, 1)],
+    sizes=[(5, 3, 2, 2, 4), (3, 2, 4, 3, 1)],
     launch=lambda n, h, w, c, f: (
         (kernels.blocks(9 * c * f)[0], checks.slices_of(n)),
         kernels.THREADS,
     ),
     full=(9, 14, 13, 16, 32),
     limits={"float64": 0},
+    because=checks.odd_slices,
 )
 
 # %% [markdown] tags=["solution"]
@@ -493,7 +494,7 @@ check(
     out=checks.head_outputs,
     full=(7, 1024),
     limits={"float64": 0},
-    because=checks.odd_factors,
+    because=checks.odd_head,
     tolerance=1e-4,
 )
 

@@ -455,7 +455,7 @@ MERGED = {
         "power": 1
     },
     "each sum is divided by its weight, and merged all the same": {"power": -1},
-    "each slice counts once, and not by its weight": {"weighs": False},
+    "the weight of each slice is taken as 1": {"weighs": False},
 }
 LOOPS = {
     "": (0, 1),

@@ -1,4 +1,4 @@
-# verdict: exception
+# verdict: answer
 # A mode of size 1 counts as if it reached as far as its stride.
 def complement(layout, target):
     """Return where the repetitions of a layout start, up to a target."""

@@ -1,0 +1,16 @@
+# verdict: wrong-value
+# p goes to the right, and q goes down.
+@cuda.jit
+def convolve_same(x, w, out):
+    """Write the convolution of x with w into out: same size, zeros outside."""
+    col, row = cuda.grid(2)
+
+    if row < out.shape[0] and col < out.shape[1]:
+        value = float32(0)
+        for p in range(w.shape[0]):
+            for q in range(w.shape[1]):
+                i = row + w.shape[0] // 2 - q
+                j = col + w.shape[1] // 2 - p
+                if 0 <= i < x.shape[0] and 0 <= j < x.shape[1]:
+                    value += x[i, j] * w[p, q]
+        out[row, col] = value  # <- here

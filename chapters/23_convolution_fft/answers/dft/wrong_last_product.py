@@ -1,0 +1,11 @@
+# verdict: wrong-value
+# Store each product, then append.
+def dft(x):
+    """Return the discrete Fourier transform of a list of numbers."""
+    n = len(x)
+    result = []
+    for k in range(n):
+        for j in range(n):
+            total = x[j] * cmath.exp(-2j * cmath.pi * j * k / n)
+        result.append(total)
+    return result  # <- here

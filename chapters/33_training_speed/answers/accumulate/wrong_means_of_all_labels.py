@@ -1,0 +1,11 @@
+# verdict: wrong-value
+# Weight a part's mean by the number of its labels, ignored ones included.
+def accumulate(model, parts):
+    """Add the gradients of the mean loss over all samples of all parts."""
+    count = sum((y != -100).sum() for x, y in parts)
+    total = 0.0
+    for x, y in parts:
+        loss = F.cross_entropy(model(x), y) * len(y) / count
+        loss.backward()
+        total = total + loss.detach()
+    return total

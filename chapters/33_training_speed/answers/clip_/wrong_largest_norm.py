@@ -1,0 +1,9 @@
+# verdict: wrong-value
+# Take the largest of the norms.
+def clip_(gradients, most):
+    """Scale gradients in place to a common norm of at most `most`."""
+    norm = torch.stack([g.norm() for g in gradients]).max()
+    scale = (most / norm).clamp(max=1)
+    for gradient in gradients:
+        gradient.mul_(scale)
+    return norm
