@@ -148,7 +148,7 @@ def test_one_lane_may_wait_for_its_warp():
             "is used by mbarrier_wait before",
             [("mbarrier_init(empty, s, TILE)", "mbarrier_init(full, s, 1)")],
         ),
-        ("mbarrier", "is ahead: it has completed 32 phases, one after each arrival", [ONE]),
+        ("mbarrier", "ahead: it has completed 32 phases, one after each", [ONE]),
         ("mbarrier", "completed 4 phases, one after every 8 arrivals",
             [("(empty, s, TILE)", "(empty, s, 8)")]),
         ("uninitialised", "writes 64 bytes: 16 elements from `tiles[0, 0]` on",

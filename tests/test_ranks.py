@@ -357,7 +357,10 @@ def test_an_error_names_its_rank():
         ("train_step/wrong_divides_by_own_rows", "this rank's own number of rows"),
         ("train_step/wrong_divides_twice", "all rows and by the number of ranks"),
         ("train_step/wrong_means_not_weighted", "added up as they are, and divided"),
-        ("train_step/wrong_keeps_the_parts", "effect, divided by the number of all"),
+        (
+            "train_step/wrong_keeps_the_parts",
+            "rows count, divided by the number of all",
+        ),
     ],
 )
 def test_a_verdict_says_what_has_led_to_it(file, said):
