@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from weft.checking.slips import result_if
 from weft.libraries.philox import philox_words, words
 from weft.wording import several
 
@@ -246,30 +247,27 @@ def upper_24(words):
     return ((words >> np.uint32(8)) / 2**24).astype(np.float32)
 
 
-def odd_bits(words, out):
-    """Return which bits of the words, or which factor, give these results, or ""."""
-    upper = words >> np.uint32(8)
-    slips = {
-        "of the lower 24 bits of each word; keep the upper ones": (
-            (words & np.uint32(0xFFFFFF)) / 2**24
+odd_bits = result_if(
+    {
+        "it is made of the lower 24 bits of each word; keep the upper ones": (
+            lambda words: ((words & np.uint32(0xFFFFFF)) / 2**24).astype(np.float32)
         ),
-        "of the upper 23 bits of each word; a float32 has 24": (
-            (words >> np.uint32(9)) / 2**23
+        "it is made of the upper 23 bits of each word; a float32 has 24": (
+            lambda words: ((words >> np.uint32(9)) / 2**23).astype(np.float32)
         ),
-        "of all 32 bits of each word; a float32 rounds the largest of them up to 1": (
-            words.astype(np.float32) / np.float32(2**32)
+        "it is made of all 32 bits of each word; a float32 rounds the largest of them "
+        "up to 1": lambda words: words.astype(np.float32) / np.float32(2**32),
+        "24 bits are multiplied by 2^-32": (
+            lambda words: ((words >> np.uint32(8)) / 2**32).astype(np.float32)
         ),
-        "if 24 bits are multiplied by 2^-32": upper / 2**32,
-        "if 24 bits are divided by 2^24 - 1, so that the largest word gives 1": (
-            upper.astype(np.float32) / np.float32(2**24 - 1)
+        "24 bits are divided by 2^24 - 1, so that the largest word gives 1": (
+            lambda words: (
+                (words >> np.uint32(8)).astype(np.float32) / np.float32(2**24 - 1)
+            )
         ),
-    }
-    fits = [
-        slip
-        for slip, value in slips.items()
-        if np.array_equal(value.astype(np.float32), out)
-    ]
-    return f"This is the result {fits[0]}." if len(fits) == 1 else ""
+    },
+    tolerance=0,
+)
 
 
 def by_running(i, threads, offset):
