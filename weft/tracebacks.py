@@ -126,15 +126,21 @@ def undefined(error: BaseException) -> str:
         return ""
 
 
+def innermost(error: BaseException) -> TracebackType | None:
+    """Return the part of an error's traceback that is about where it was raised."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace
+
+
 def deliberate(error: BaseException) -> bool:
     """Return whether a `raise` statement, and not an interrupt, raised `error`.
 
     An interrupt from outside arrives between instructions.
     """
-    trace = error.__traceback__
+    trace = innermost(error)
     if trace is None:
         return False
-    while trace.tb_next is not None:
-        trace = trace.tb_next
     code = trace.tb_frame.f_code.co_code
     return dis.opname[code[trace.tb_lasti]] == "RAISE_VARARGS"

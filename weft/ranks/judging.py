@@ -36,6 +36,7 @@ from weft.ranks.words import RankFault, ranks_named, words
 from weft.ranks.works import Work
 from weft.ranks.world import World
 from weft.starters import has_stub, source
+from weft.tracebacks import innermost
 from weft.wording import joined, several
 
 NOTHING = (  # collectives, which return None and change their first argument
@@ -190,9 +191,7 @@ def too_few_parts(error: IndexError, function: Any, ranks: int) -> str:
     It is a local variable of the frame that raised the error, and is indexed in that
     line. Returns "" if there is no such variable.
     """
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
+    trace = innermost(error)
     places = raised_at(error, function)
     if trace is None or not places or trace.tb_frame.f_code is not function.__code__:
         return ""

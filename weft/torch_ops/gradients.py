@@ -15,6 +15,7 @@ import torch
 from weft.checking.cases import Case, as_tuple, copies, widened
 from weft.checking.compare import close, difference
 from weft.checking.differences import Difference
+from weft.checking.plain import leaves
 from weft.checking.room import Facts
 from weft.checking.source import line_with, returns
 from weft.checking.verdict import Failed
@@ -296,7 +297,8 @@ class Pass:
         """Return the attribute of `ctx` that has a tensor, or a view of it, or ""."""
         for result in self.results:
             for name, value in getattr(result.grad_fn, "__dict__", {}).items():
-                if any(share(found, tensor) for found in tensors_in(value)):
+                parts = (part for _, part in leaves(value) if is_tensor(part))
+                if any(share(part, tensor) for part in parts):
                     return str(name)
         return ""
 
@@ -538,17 +540,6 @@ def forward(
     if not any(is_tensor(r) and r.requires_grad for r in results):
         raise no_graph(exercise, when)
     return results
-
-
-def tensors_in(value: Any) -> Iterator[Tensor]:
-    """Yield a tensor, or the tensors in a list, tuple or dictionary."""
-    if is_tensor(value):
-        yield value
-    elif isinstance(value, dict):
-        yield from tensors_in(list(value.values()))
-    elif isinstance(value, list | tuple):
-        for part in value:
-            yield from tensors_in(part)
 
 
 def incoming(result: Tensor, seed: int) -> Tensor:

@@ -20,6 +20,7 @@ import numpy as np
 from weft.checking.step_limit import counted
 from weft.places import Place, led_to, place
 from weft.programs.trace import Dim
+from weft.tracebacks import innermost
 
 MOST_LINES = 3_000  # the learner's lines that one program may run; about 3 s
 
@@ -103,9 +104,7 @@ class Session:
 
         The other errors include failed assertions in the learner's code.
         """
-        trace = error.__traceback__
-        while trace is not None and trace.tb_next is not None:
-            trace = trace.tb_next
+        trace = innermost(error)
         if trace is None or not isinstance(error, AssertionError):
             return ""
         if self.is_learners(trace.tb_frame):
