@@ -409,8 +409,8 @@ def other_part(layout, threads, part):
         f"{part} are the elements of one tile, one for each thread.": [
             within.table() for within, _ in divided_by(layout, threads)
         ],
-        "This is the result if each mode is divided by how many elements a thread has "
-        "in it, not by how many threads there are.": [
+        "This is the result if each mode is divided by the number of elements that a "
+        "thread has in it, and not by the number of threads.": [
             across.table() for _, across in blocked
         ],
     }
