@@ -12,6 +12,14 @@ COMPILED = pytest.mark.skipif(bool(toolkit.find().missing), reason="no compiler"
 
 # What a verdict says, in its sentences or beside a line.
 SAID = {
+    "05_first_kernel/vector_add/wrong_guard_off_by_one": [
+        "if i <= out.size:: lets it through"
+    ],
+    "10_debugging/swap_pairs/wrong_else": ["if i + 1 < x.size:: is false here"],
+    "23_convolution_fft/convolve_same/wrong_no_lower_bound": [
+        "if i < x.shape[0] and j < x.shape[1]:: lets it through"
+    ],
+    "33_training_speed/train/wrong_others_mirrored": ["the other images are mirrored"],
     "12_global_memory/copy_pieces/wrong_width_of_64": ["blocks of 96 threads"],
     "12_global_memory/polynomial/wrong_stops_at_one": ["the last step is missing"],
     "12_global_memory/polynomial/wrong_from_the_front": ["in the other order"],

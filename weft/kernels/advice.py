@@ -46,13 +46,14 @@ class Facts:
 
     backwards: whether its last block ran first. done: its results, or None if it did
     not complete. clue: what its wrong elements have in common. trace: its accesses as
-    far as it ran, or None if they are unknown.
+    far as it ran, or None if they are unknown. fault: what ended it, or None.
     """
 
     backwards: bool = False
     done: Done | None = None
     clue: Clue | None = None
     trace: Trace | None = None
+    fault: Fault | None = None
 
 
 Adviser = Callable[[Trial, Facts, Verdict], Verdict]
@@ -377,23 +378,6 @@ def own_lines_first(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
 
 
 # Conditions that keep threads from a line
-
-
-def show_guard(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
-    """Show and explain a guard that Python parses differently from how it looks."""
-    function = trial.exercise.function()
-    if verdict.kind not in ("out-of-bounds", "negative-index", "unwritten"):
-        return verdict
-    for place, _ in verdict.places:
-        if function is None or place.function != function.__name__:
-            continue
-        for each in around(function, place.line):
-            if word := misreading([each]):
-                notes = lines(function, {each.lineno: "the guard"})
-                shown = {p.line for p, _ in verdict.places}
-                more = [note for note in notes if note[0].line not in shown]
-                return verdict.but(places=[*verdict.places, *more], why=word)
-    return verdict
 
 
 def statements(function: FunctionType | None) -> list[tuple[ast.stmt, Inside]]:

@@ -8,6 +8,7 @@ from weft.checking.verdict import Failed, Verdict, right_before
 from weft.kernels import (
     advice,
     barriers,
+    guards,
     hazards,
     history,
     lanes,
@@ -61,7 +62,7 @@ ADVISERS: tuple[Adviser, ...] = (  # in the order in which they see a failed tri
     advice.trace_value,
     returned.show_returns,
     advice.own_lines_first,
-    advice.show_guard,
+    guards.show_guard,
     advice.find_missing_writer,
     advice.show_uncalled,
     barriers.name_other_barrier,
@@ -109,7 +110,10 @@ def judged(trial: Trial, backwards: bool = False) -> Done | Verdict:
         return look_at(trial, done, backwards)
     except Failed as failed:
         trace = done.trace if done else next(iter(traces), None)
-        verdict, facts = failed.verdict, Facts(backwards, done, failed.clue, trace)
+        cause = failed.__cause__
+        fault = cause if isinstance(cause, Fault) else None
+        verdict = failed.verdict
+        facts = Facts(backwards, done, failed.clue, trace, fault)
     for adviser in ADVISERS:
         verdict = adviser(trial, facts, verdict)
     if facts.clue is not None and not trial.exercise.checks_launch:
@@ -177,7 +181,7 @@ def watched(trial: Trial, backwards: bool, traces: list[Trace]) -> Done:
     except Fault as fault:
         verdict = refused(trial, fault)
         message = f"{verdict.message} {waits}".strip()
-        raise Failed(verdict.but(message=message)) from None
+        raise Failed(verdict.but(message=message)) from fault
 
 
 def refused(trial: Trial, fault: Fault) -> Verdict:

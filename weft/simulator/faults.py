@@ -16,7 +16,8 @@ class Fault(Exception):
     `places.axes`), or None if the fault belongs to no single thread. `places` lists the
     source lines concerned, the most telling first; each may be followed by the calls
     that led there. `headline` replaces the title of a verdict, if the kind's own is too
-    general. `met_none` says whether Python found a None where it needed a value.
+    general. `met_none` says whether Python found a None where it needed a value. `of`
+    is the array of an index out of bounds, by the name that the failing line uses.
     """
 
     kind: str
@@ -27,6 +28,7 @@ class Fault(Exception):
     places: list[Place] = field(default_factory=list)
     headline: str = ""
     met_none: bool = False
+    of: str = ""
 
     def __post_init__(self) -> None:
         super().__init__(self.message)

@@ -34,9 +34,9 @@ def raised(where: Positions, error: BaseException, thread: Thread) -> Fault:
         if code in where.lines:
             places.insert(0, place(code, lasti, where.lines[code]))
     if isinstance(error, (IndexError, TypeError)):
-        wrong = refused_access(where, trace)
+        wrong, of = refused_access(where, trace)
         if wrong is not None:
-            return where.fault(*wrong, led_to(places), thread)
+            return replace(where.fault(*wrong, led_to(places), thread), of=of)
     said = re.sub(r"'(Watched|Array)'", "'array'", in_plain_words(error))
     kind, message = "exception", f"{type(error).__name__}: {said}".removesuffix(": ")
     why = ""
@@ -78,25 +78,29 @@ def of_single(error: Single) -> tuple[str, str]:
     )
 
 
-def refused_access(where: Positions, trace: dict[FrameType, int]) -> Said | None:
-    """Return what is wrong with the array access in progress, or None."""
+def refused_access(
+    where: Positions, trace: dict[FrameType, int]
+) -> tuple[Said | None, str]:
+    """Return what is wrong with the access in progress, or None, and the array."""
     inside = [frame for frame in trace if frame.f_code in where.accesses]
     if not inside:
-        return None
+        return None, ""
     frame = inside[-1]
     positions = list(frame.f_code.co_positions())
     line, end, start, stop = positions[trace[frame] // 2]
     at = line or 0, end or 0, start or 0, stop or 0
     access = where.accesses[frame.f_code].get(at)
     if access is None:
-        return None
+        return None, ""
     names = {**frame.f_globals, **frame.f_locals}
     x = names.get(access.array)
     index = tuple(names.get(i) if isinstance(i, str) else i for i in access.index)
     if not isinstance(x, Array) or not all(isinstance(i, (int, float)) for i in index):
-        return None
+        return None, ""
     wrong = refused(x, index, access.verb)
-    return refused_store(x) if wrong is None and access.verb != "read" else wrong
+    if wrong is None and access.verb != "read":
+        wrong = refused_store(x)
+    return wrong, access.array
 
 
 def steps(error: BaseException) -> dict[FrameType, int]:
