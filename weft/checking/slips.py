@@ -24,21 +24,29 @@ def result_if(
 
     slips: what happens, worded to follow "if" → a function of the inputs that returns
     the outputs in that case, or a tuple of the name of the input to blame and such a
-    function. The first slip that fits is named.
+    function. If two slips fit, both are named; if more do, none, since the inputs do
+    not tell them apart.
     """
 
     def because(*values: Any) -> str | tuple[str, str]:
+        fits: dict[str, str] = {}  # the slips that fit, and the input to blame for each
         for what, found_in in slips.items():
             of, slip = found_in if isinstance(found_in, tuple) else ("", found_in)
             found = inspect.signature(slip).parameters.values()
             count = sum(parameter.default is parameter.empty for parameter in found)
             given, got = values[:count], values[count:]
             with np.errstate(all="ignore"):
-                made = as_tuple(slip(*(widened(x) for x in copies(given))))
+                try:
+                    made = as_tuple(slip(*(widened(x) for x in copies(given))))
+                except ValueError:  # shapes with which the slip is an error
+                    continue
                 if alike(alone(got), alone(made), tolerance):
-                    said = f"This is the result if {what}."
-                    return (said, of) if of else said
-        return ""
+                    fits[what] = of
+        if not 0 < len(fits) <= 2:
+            return ""
+        said = f"This is the result if {', or if '.join(fits)}."
+        (of, *other) = dict.fromkeys(fits.values())
+        return (said, of) if of and not other else said
 
     return because
 
