@@ -268,6 +268,7 @@ def some_blocks(rng):
     cases += [(0, 64, 32, 128, False), (64, 64, 16, 100, True)]
     cases += [(32, 32, 128, 256, True), (96, 48, 40, 120, True)]
     cases += [(128, 64, 128, 129, True)]  # one key of tile 1 is seen
+    cases += [(64, 33, 16, 200, True)]  # one key of tile 6 is seen, by the last query
     for _ in range(24):
         rows, keys = (int(n) for n in rng.integers(2, 40, 2))
         seq = int(rng.integers(3, 200))
@@ -294,12 +295,6 @@ def attention_of_words(q, k, v):
     return attention(numbers(q), numbers(k), numbers(v))
 
 
-def queries_and_keys(rng, heads, seq, causal):
-    """Return q and k, words of float16, and whether there is a causal mask."""
-    q, k, _ = words_of(rng, heads, seq)
-    return q, k, bool(causal)
-
-
 def raw_scores(q, k):
     """Return products of words (heads, seq, keys), with zeros up to whole tiles."""
     q, k = numbers(q), numbers(k)
@@ -309,7 +304,8 @@ def raw_scores(q, k):
 
 def masked_scores(q, k, causal):
     """Return the scores to base 2, minus infinity where a query sees no key."""
-    s = raw_scores(q, k) * np.float32(math.log2(math.e) / math.sqrt(HEAD))
+    scale = math.sqrt(2 * q.shape[2])  # two numbers per word
+    s = raw_scores(q, k) * np.float32(math.log2(math.e) / scale)
     query, key = np.ogrid[: s.shape[1], : s.shape[2]]
     hidden = (key >= s.shape[1]) | (causal and key > query)
     return np.where(hidden, np.float32(-np.inf), s).astype("f4")
@@ -360,7 +356,7 @@ def odd_scores(q, k, causal, scores):
                 return f"This is the result if {reason}."
         return ""
     shown = np.isfinite(right) & (np.abs(raw) > 0.1)
-    scale = math.sqrt(HEAD)
+    scale = math.sqrt(2 * q.shape[2])
     factors = {
         "scores are not multiplied by `SCALE2`": 1,
         "scores are multiplied by `SCALE2` twice": (math.log2(math.e) / scale) ** 2,

@@ -362,9 +362,9 @@ def tile_scores(q, k, causal, scores):
 
 # %%
 check(
-    tile_scores, spec=checks.masked_scores, inputs=checks.queries_and_keys,
+    tile_scores, spec=checks.masked_scores, inputs=chapter.widths.queries_and_keys,
     sizes=[(1, 16, 0), (2, 37, 1), (1, 53, 0)], full=(4, 1000, 1),
-    constants=[{"TILE": 32, "TILE8": 4, "TILE16": 2}],
+    constants=[{"TILE": 32, "TILE8": 4, "TILE16": 2}, chapter.widths.WIDE_HEAD],
     launch=lambda heads, seq, causal: (
         (-(-seq // (16 * WARPS)), -(-seq // TILE), heads), 32 * WARPS),
     tolerance=1e-3, limits={"float64": 0}, because=checks.odd_scores,

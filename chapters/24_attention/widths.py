@@ -19,8 +19,14 @@ WIDE_HEAD = {
 def words_of(rng, heads, seq):
     """Return q, k and v as `checks.words_of` does, in rows of `kernels.HEAD` numbers.
 
-    The check of `flash_mma` changes `kernels.HEAD`, a multiple of the lab's width.
+    Checks change `kernels.HEAD`, a multiple of the lab's width.
     """
     parts = kernels.HEAD // checks.HEAD
     made = [checks.words_of(rng, heads, seq) for _ in range(parts)]
     return tuple(np.concatenate(each, axis=2) for each in zip(*made, strict=True))
+
+
+def queries_and_keys(rng, heads, seq, causal):
+    """Return q and k of `words_of`, and whether there is a causal mask."""
+    q, k, _ = words_of(rng, heads, seq)
+    return q, k, bool(causal)
