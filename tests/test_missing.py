@@ -52,17 +52,24 @@ def test_a_name_error_says_which_cell_to_run() -> None:
 
 
 STOPPED = """
-import os, signal, threading
+import os, signal, threading, time
 os.environ["WEFT_SIMULATOR"] = "1"
 shell.run_cell("import weft, numpy as np\\nfrom numba import cuda")
+shell.run_cell("x = np.zeros(30_000, np.float32)")
 shell.run_cell('''@cuda.jit
 def spin(x):
     for k in range(30_000):
         x[k] = x[k] + k''')
 signal.signal(signal.SIGINT, signal.default_int_handler)
-threading.Timer(2, os.kill, (os.getpid(), signal.SIGINT)).start()
+
+def stop():
+    while not shell.user_ns["x"][10]:  # until the kernel runs
+        time.sleep(0.05)
+    os.kill(os.getpid(), signal.SIGINT)
+
+threading.Thread(target=stop, daemon=True).start()
 print("CELL")
-shell.run_cell("spin[1000000, 64](np.zeros(30_000, np.float32))")
+shell.run_cell("spin[1000000, 64](x)")
 """
 
 
