@@ -26,6 +26,7 @@ from weft_book import (
     formulas,
     gpus,
     icons,
+    judging,
     kills,
     lean,
     lessons,
@@ -928,6 +929,20 @@ def test_every_combination_of_switches_has_its_verdict() -> None:
             wanted = "pass" if "padding" in on else "bank-conflicts"
         assert kind == [wanted], state
         assert "in this lab" not in found[state]
+
+
+def test_each_run_has_a_process_of_its_own(tmp_path: Path) -> None:
+    def shown(*cells: str) -> list[str]:
+        return judging.shown(cells, ROOT, tmp_path)
+
+    html = "from IPython.display import HTML\nmine = HTML('<b>1</b>')\nmine"
+    assert shown("print(2)\n3", html) == ["", "<b>1</b>"]
+    with pytest.raises(judging.CellError, match="NameError: name 'mine'"):
+        shown("mine")
+    with pytest.raises(judging.CellError, match="ends with status 3"):
+        shown("import os\nos._exit(3)")
+    assert shown("open('here', 'w').close()") == [""]
+    assert [path.name for path in tmp_path.iterdir()] == ["here"]
 
 
 def test_a_switch_that_is_not_one(tmp_path: Path) -> None:

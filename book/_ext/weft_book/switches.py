@@ -6,9 +6,7 @@ and without a script there is the kernel as it is first, with its verdict.
 """
 
 import itertools
-import os
 import re
-import tempfile
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,16 +14,14 @@ from html import escape
 from pathlib import Path
 from typing import Any, ClassVar
 
-import nbformat
 from docutils import nodes
 from docutils.parsers.rst import directives
-from nbclient import NotebookClient
-from nbclient.exceptions import CellExecutionError
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 from sphinx.application import Sphinx
 
+from . import judging
 from .page import WeftDirective
 
 FOLDER = Path("book", "switches")
@@ -98,27 +94,11 @@ def key(state: State) -> str:
 
 def judge(root: Path, kernel: Switched) -> dict[str, str]:
     """Run the check on every combination, in the simulator; return key -> HTML."""
-    cell = nbformat.v4.new_code_cell
-    notebook = nbformat.v4.new_notebook(cells=[cell(kernel.setup.strip())])
+    cells = [kernel.setup.strip()]
     for state in kernel.states:
-        notebook.cells += [cell(kernel.code(state)), cell(kernel.check.strip())]
-    with tempfile.TemporaryDirectory() as home:
-        env = {k: v for k, v in os.environ.items() if not k.startswith("WEFT_")}
-        python_path = filter(None, [str(root), env.get("PYTHONPATH")])
-        env |= {
-            "WEFT_SIMULATOR": "1",
-            "WEFT_HOME": home,
-            "PYTHONPATH": os.pathsep.join(python_path),
-        }
-        quiet = ["--IPKernelApp.log_level=ERROR"]
-        client = NotebookClient(notebook, timeout=120, extra_arguments=quiet)
-        client.execute(env=env)
-    shown = [
-        HISTORY.sub(
-            "", "".join(o.get("data", {}).get("text/html", "") for o in cell.outputs)
-        )
-        for cell in notebook.cells[2::2]
-    ]
+        cells += [kernel.code(state), kernel.check.strip()]
+    found = judging.shown(cells, root, root)
+    shown = [HISTORY.sub("", html) for html in found[2::2]]
     return dict(zip(map(key, kernel.states), shown, strict=True))
 
 
@@ -169,7 +149,7 @@ class SwitchesDirective(WeftDirective):
         try:
             kernel = read(path)
             verdicts = judge(root, kernel)
-        except (ValueError, KeyError, CellExecutionError) as error:
+        except (ValueError, KeyError, judging.CellError) as error:
             return self.warn(error)
         if silent := [state for state, html in verdicts.items() if not html]:
             return self.warn(f"the check shows nothing for {silent}")

@@ -1,6 +1,5 @@
 """A verdict as a learner sees it: a wrong kernel, judged while the book is built."""
 
-import os
 import re
 from pathlib import Path
 from typing import ClassVar
@@ -8,14 +7,13 @@ from typing import ClassVar
 import nbformat
 from docutils import nodes
 from docutils.parsers.rst import directives
-from nbclient import NotebookClient
-from nbclient.exceptions import CellExecutionError
 from nbformat import NotebookNode
 from sphinx.application import Sphinx
 
 from verification.corpus import HERE, MAGICS, under_magic
 from weft.cells import checked
 
+from . import judging
 from .page import WeftDirective
 
 
@@ -46,25 +44,16 @@ def judge(root: Path, lab: str, exercise: str, typed: str) -> str:
     path = root / "labs" / f"{lab}.ipynb"
     if not path.is_file():
         raise VerdictError(f"there is no labs/{path.name}")
-    notebook = nbformat.read(path, as_version=4)
-    notebook.cells = judging_cells(notebook, exercise, typed)
-    env = {k: v for k, v in os.environ.items() if not k.startswith("WEFT_")}
-    python_path = filter(None, [str(root), env.get("PYTHONPATH")])
-    env |= {"WEFT_SIMULATOR": "1", "PYTHONPATH": os.pathsep.join(python_path)}
+    cells = judging_cells(nbformat.read(path, as_version=4), exercise, typed)
     own = root / "solutions"  # where passes are not a learner's
-    where = {"metadata": {"path": str(own if own.is_dir() else path.parent)}}
-    quiet = ["--IPKernelApp.log_level=ERROR"]
-    client = NotebookClient(
-        notebook, timeout=60, resources=where, extra_arguments=quiet
-    )
+    folder = own if own.is_dir() else path.parent
     try:
-        client.execute(env=env)
-    except CellExecutionError as error:
-        raise VerdictError(f"a cell fails with {error.ename}: {error.evalue}") from None
-    for output in notebook.cells[-1].outputs:
-        if "text/html" in output.get("data", {}):
-            return str(output.data["text/html"])
-    raise VerdictError("the check shows no HTML")
+        *_, html = judging.shown([cell.source for cell in cells], root, folder)
+    except judging.CellError as error:
+        raise VerdictError(str(error)) from None
+    if not html:
+        raise VerdictError("the check shows no HTML")
+    return html
 
 
 class VerdictDirective(WeftDirective):
