@@ -17,6 +17,7 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
 import pytest  # noqa: E402
+import tiers  # noqa: E402
 from hypothesis import settings  # noqa: E402
 
 ROOT = Path(__file__).parents[1]
@@ -51,6 +52,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--long", action="store_true", help="also the tests of the long tier"
     )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.option.long:
+        os.environ[tiers.LONG] = "1"
 
 
 def pytest_collection_modifyitems(

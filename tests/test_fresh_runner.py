@@ -29,7 +29,10 @@ def of_another_gpu(record: Path, name: str) -> dict:
     return data
 
 
-@pytest.fixture(scope="module", params=["NVIDIA L4", "NVIDIA H100 PCIe"])
+OTHER_GPUS = pytest.param("NVIDIA L4", marks=pytest.mark.long), "NVIDIA H100 PCIe"
+
+
+@pytest.fixture(scope="module", params=OTHER_GPUS)
 def course(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Path:

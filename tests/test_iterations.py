@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiers import examples
 
 import weft  # noqa: F401  before Numba
 from weft.counters import count, rows_of
@@ -195,7 +196,7 @@ def arrays_of(program: Program) -> int:
     return found
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(st.lists(STEPS, min_size=1, max_size=4), st.booleans())
 def test_requests_are_those_of_lanes_in_lockstep(program: Program, rows: bool) -> None:
     program = numbered(program)

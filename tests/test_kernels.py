@@ -5,9 +5,11 @@ have typed into the starter cell; wrong_*.c and wrong_*.mk what stands under `%%
 `%%makefile`. The first line gives the verdict the lab's own check must reach; it must
 name every line marked `# <- here`, in C `// <- here`.
 
-A check that passes stays within the budget of `budget.MOST`.
+A check that passes stays within the budget of `budget.MOST`. The words of some verdicts
+are those of `named_leads`.
 
-`make test` runs one file for each exercise and wrong verdict, `make test-all` runs all.
+`make test` runs one file for each exercise and wrong verdict, and those with words;
+`make test-all` runs all.
 That an exercise can be passed, its solution shows: see `test_notebooks`.
 """
 
@@ -16,6 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import named_leads
 import pytest
 from budget import MOST, cost, told
 
@@ -52,21 +55,28 @@ def of(path: Path) -> tuple[str, str]:
     return path.parts[-4], path.parts[-2]
 
 
+def in_words(path: Path) -> bool:
+    """Whether the words of the verdict on a file are known."""
+    return label(path) in named_leads.SAID | named_leads.COMPILES
+
+
 def in_tiers() -> Iterator[Any]:
     """Yield every file; of those with one exercise and verdict, all but one are long.
 
-    The one is the first that marks the line which its verdict names. Of right answers
-    all are long, because the lab's own is checked with the solutions.
+    The one is the first that marks the line which its verdict names, if possible one
+    with words, which are never long. Of right answers all are long, because the lab's
+    own is checked with the solutions.
     """
     groups: dict[tuple[str, ...], list[Path]] = {}
     for path in FILES:
         head = HEAD.match(path.read_text(encoding="utf-8"))
         groups.setdefault((*of(path), head[1] if head else ""), []).append(path)
     for group in groups.values():
-        marking = (path for path in group if "<- here" in path.read_text("utf-8"))
-        chosen = next(marking, group[0])
+        marking = [path for path in group if "<- here" in path.read_text("utf-8")]
+        chosen = next(filter(in_words, marking), next(iter(marking), group[0]))
         for path in group:
-            fast = path is chosen and path.name.startswith("wrong_")
+            wrong = path.name.startswith("wrong_")
+            fast = wrong and (path is chosen or in_words(path))
             marks = () if fast else (pytest.mark.long,)
             yield pytest.param(path, marks=marks, id=label(path))
 
@@ -98,6 +108,7 @@ def test_verdict(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         verdict = run(checks(lab)[exercise], "<check>", scope)
     assert verdict.kind == expected[1], f"\n{verdict!r}"
     assert marked <= named(verdict), f"\n{verdict!r}"
+    assert not named_leads.missing(label(path), verdict), f"\n{verdict!r}"
     if verdict:
         assert cost(done) <= MOST, f"this check does too much: {told(done)}"
 
@@ -114,6 +125,11 @@ def test_every_exercise_has_wrong_and_right_kernels(lab: str) -> None:
             head = path.read_text(encoding="utf-8").partition("\n")[0]
             passes = head.endswith(" verdict: pass")
             assert passes == path.name.startswith("right_"), path
+
+
+def test_every_lead_in_words_is_that_of_an_answer() -> None:
+    known = named_leads.SAID.keys() | named_leads.COMPILES.keys()
+    assert known <= set(map(label, FILES))
 
 
 def test_every_folder_belongs_to_an_exercise() -> None:

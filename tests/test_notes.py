@@ -14,6 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from noted import noted
 from test_sanitizer import ACCESS, KINDS, MEETING, WHO, Step, take_steps
+from tiers import examples
 
 import weft  # noqa: F401  before Numba
 
@@ -299,7 +300,7 @@ def test_a_suspect_comes_with_all_that_is_swapped() -> None:
     )
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(st.lists(st.one_of(ACCESS, MEETING), min_size=2, max_size=10))
 def test_random_kernels_of_blocks_and_warps(program: list[Step]) -> None:
     steps = np.array([[KINDS.index(kind), *rest] for kind, *rest in program], np.int64)
@@ -342,7 +343,7 @@ WIDE_STEP = st.tuples(
 )
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(st.lists(WIDE_STEP, min_size=1, max_size=8))
 def test_random_kernels_with_wide_accesses(program: list[Any]) -> None:
     steps, out = np.array(program, np.int64), floats(2, 40)
@@ -368,7 +369,7 @@ def take_own_steps(steps, work, out):
                 out[t] = work[t, cell]
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(
     st.lists(
         st.tuples(st.integers(0, 3), *[st.integers(0, 3)] * 2, st.integers(1, 4)),
@@ -442,7 +443,7 @@ def test_a_launch_says_what_is_read_early_in_local_memory(
     assert bool(sanitizer.unwritten(noted_.full)) == (early > 0)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(
     st.lists(
         st.tuples(st.integers(0, 3), *[st.integers(0, 3)] * 2, st.integers(1, 4)),

@@ -1,6 +1,7 @@
 """Loops that end are not called endless, and those that do not are found soon."""
 
 import inspect
+import itertools
 import signal
 from typing import Any
 
@@ -185,13 +186,20 @@ def largest(out):
     out[0] = max(range(10**12))  # <- here
 
 
+def tiered(launches: list[Any]) -> list[Any]:
+    """Pair two ways to run a kernel with three launches; two pairs are not long."""
+    fast = (record, launches[2]), (simulate, launches[1])
+    pairs = itertools.product((record, simulate), launches)
+    long = pytest.mark.long
+    return [pytest.param(*p, marks=() if p in fast else long) for p in pairs]
+
+
 def marked(kernel: Any) -> int:
     lines, first = inspect.getsourcelines(kernel.py_func)
     return first + next(k for k, text in enumerate(lines) if "<- here" in text)
 
 
-@pytest.mark.parametrize("launch", [record, simulate])
-@pytest.mark.parametrize("threads", [pytest.param(1, marks=pytest.mark.long), 32, 1024])
+@pytest.mark.parametrize(("launch", "threads"), tiered([1, 32, 1024]))
 @pytest.mark.parametrize(
     "kernel",
     [
@@ -268,10 +276,7 @@ def some_store_it_again(flag):
         cuda.syncthreads()
 
 
-@pytest.mark.parametrize("launch", [record, simulate])
-@pytest.mark.parametrize(
-    "config", [pytest.param((1, 1), marks=pytest.mark.long), (4, 32), (1, 1024)]
-)
+@pytest.mark.parametrize(("launch", "config"), tiered([(1, 1), (4, 32), (1, 1024)]))
 @pytest.mark.parametrize(
     "kernel",
     [

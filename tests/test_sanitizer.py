@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiers import examples
 
 import weft  # noqa: F401  before Numba
 
@@ -433,7 +434,7 @@ STEP = st.one_of(
 )
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(st.lists(STEP, min_size=1, max_size=8))
 def test_random_barriers_against_every_schedule(
     program: list[tuple[str, int, int]],
@@ -555,7 +556,7 @@ MEETING = st.one_of(
 )
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(st.lists(st.one_of(ACCESS, MEETING), min_size=2, max_size=8))
 def test_random_meetings_of_blocks_and_warps(program: list[Step]) -> None:
     steps = np.array([[KINDS.index(kind), *rest] for kind, *rest in program], np.int64)

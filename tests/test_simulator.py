@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiers import examples
 
 import weft
 
@@ -619,7 +620,7 @@ def test_notebook_globals_are_left_alone() -> None:
     assert globals() == before
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(
     n=st.integers(1, 40),
     blocks=st.integers(1, 4),
@@ -646,7 +647,7 @@ def test_bounds_agree_with_a_direct_model(
         assert f"x[{bad}]" in fault.message
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(st.lists(st.integers(-1000, 1000), min_size=1, max_size=100))
 def test_a_block_reduction_for_any_block_size(values: list[int]) -> None:
     @cuda.jit
