@@ -513,7 +513,7 @@ def find_missing_writer(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict
     name = trace.arrays[trace.array[row]]
     stored = [node.lineno for node, _ in statements(function) if stores(node, name)]
     if not stored:
-        return copied_elsewhere(trace, row, verdict)
+        return without_some(function, copied_elsewhere(trace, row, verdict))
     notes = dict.fromkeys(stored, f"stores to {name}")
     ends = ends_before(function, max(stored))
     said = written_by(trace, row, name, [n for n in ends if ends[n]])
@@ -522,6 +522,19 @@ def find_missing_writer(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict
     shown = {(p.function, p.line) for p, _ in verdict.places}
     more = [note for note in more if (note[0].function, note[0].line) not in shown]
     return verdict.adding(said).but(places=[*verdict.places, *more])
+
+
+def without_some(function: FunctionType, verdict: Verdict) -> Verdict:
+    """Show where threads return before a line that reads what others should write."""
+    own = [p.line for p, _ in verdict.places if p.function == function.__name__]
+    line = min(own, default=0)
+    ends = ends_before(function, line)
+    if not ends:
+        return verdict
+    said = f"Some threads return before line {line}. Have all of them done their part?"
+    note = f"a thread that ends here does not come to line {line}"
+    notes = {n: note if ends[n] else "" for n in ends}
+    return verdict.adding(said).but(places=[*verdict.places, *lines(function, notes)])
 
 
 def copied_elsewhere(trace: Trace, row: int, verdict: Verdict) -> Verdict:

@@ -1,5 +1,6 @@
 """Check the outputs of a launch: every element is written, and has the right value."""
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -8,7 +9,7 @@ from weft.checking.compare import Array, agrees, difference
 from weft.checking.differences import Difference
 from weft.checking.source import begin, line_with, returns
 from weft.checking.verdict import Failed, Verdict
-from weft.kernels.advice import ends_before, lines, never_reached
+from weft.kernels.advice import around, ends_before, lines, never_reached
 from weft.kernels.evidence import Result, wrong_value
 from weft.kernels.reruns import mistaken
 from weft.kernels.trial import Done, Trial
@@ -150,6 +151,7 @@ def where_stores_went(
     notes = [(trace.places[trace.site[row]], f"stores to {name}") for row in rows]
     last = max((p.line for p, _ in notes if p.function == trial.name), default=0)
     ends = ends_before(function, last)
+    tests = tests_around(trial, thread, notes)
     if ends and times.max() == 1:
         notes += lines(function, ends)
     if ends and trace.partial:
@@ -172,9 +174,31 @@ def where_stores_went(
     return (
         f"Which thread should write it? Does its index lead there, and does the guard "
         f"let it through? {launched}.",
-        notes,
+        [*notes, *tests],
         rows,
     )
+
+
+def tests_around(trial: Trial, threads: Array, notes: list[Note]) -> list[Note]:
+    """Return notes on the conditions around the only line that stores to an output.
+
+    The innermost says how many threads it lets through. threads: those that store.
+    """
+    function = trial.exercise.function()
+    if len(notes) != 1 or notes[0][0].function != trial.name:
+        return []
+    line = notes[0][0].line
+    inside = [
+        test.lineno
+        for test in around(function, line)
+        if test.lineno < line <= (test.end_lineno or 0)
+    ]
+    if not inside:
+        return []
+    total = math.prod((*trial.grid, *trial.block))
+    passed = f"{len(np.unique(threads)):,} of {total:,} threads pass"
+    outer = dict.fromkeys(inside, "stands before it")
+    return lines(function, outer | {max(inside): passed})
 
 
 def two_writers(trace: Trace, stores: Array, pairs: Array) -> str:

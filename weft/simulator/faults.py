@@ -7,6 +7,15 @@ from weft.places import Place, named
 from weft.tracebacks import called_at
 
 
+@dataclass(frozen=True)
+class Outside:
+    """An index out of bounds: the array, by the kernel's name; the axis, the value."""
+
+    array: str
+    axis: int
+    index: int
+
+
 @dataclass
 class Fault(Exception):
     """A bug in a kernel, found while it ran in the simulator.
@@ -16,8 +25,8 @@ class Fault(Exception):
     `places.axes`), or None if the fault belongs to no single thread. `places` lists the
     source lines concerned, the most telling first; each may be followed by the calls
     that led there. `headline` replaces the title of a verdict, if the kind's own is too
-    general. `met_none` says whether Python found a None where it needed a value. `of`
-    is the array of an index out of bounds, by the name that the failing line uses.
+    general. `met_none` says whether Python found a None where it needed a value.
+    `outside` describes an index that is out of bounds, if that is the bug.
     """
 
     kind: str
@@ -28,7 +37,7 @@ class Fault(Exception):
     places: list[Place] = field(default_factory=list)
     headline: str = ""
     met_none: bool = False
-    of: str = ""
+    outside: Outside | None = None
 
     def __post_init__(self) -> None:
         super().__init__(self.message)

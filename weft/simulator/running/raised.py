@@ -10,7 +10,7 @@ from weft.intrinsics.memory import Misaligned
 from weft.places import Place, led_to, place
 from weft.python_errors import advice, in_plain_words
 from weft.simulator.arithmetic.by_name import Single
-from weft.simulator.faults import Fault
+from weft.simulator.faults import Fault, Outside
 from weft.simulator.memory.arrays import Array, Said, refused, refused_store
 from weft.simulator.running.namespace import Cuda
 from weft.simulator.running.positions import Positions
@@ -34,9 +34,10 @@ def raised(where: Positions, error: BaseException, thread: Thread) -> Fault:
         if code in where.lines:
             places.insert(0, place(code, lasti, where.lines[code]))
     if isinstance(error, (IndexError, TypeError)):
-        wrong, of = refused_access(where, trace)
+        wrong, outside = refused_access(where, trace)
         if wrong is not None:
-            return replace(where.fault(*wrong, led_to(places), thread), of=of)
+            fault = where.fault(*wrong, led_to(places), thread)
+            return replace(fault, outside=outside)
     said = re.sub(r"'(Watched|Array)'", "'array'", in_plain_words(error))
     kind, message = "exception", f"{type(error).__name__}: {said}".removesuffix(": ")
     why = ""
@@ -80,27 +81,30 @@ def of_single(error: Single) -> tuple[str, str]:
 
 def refused_access(
     where: Positions, trace: dict[FrameType, int]
-) -> tuple[Said | None, str]:
-    """Return what is wrong with the access in progress, or None, and the array."""
+) -> tuple[Said | None, Outside | None]:
+    """Return what is wrong with the access in progress, and its index out of bounds."""
     inside = [frame for frame in trace if frame.f_code in where.accesses]
     if not inside:
-        return None, ""
+        return None, None
     frame = inside[-1]
     positions = list(frame.f_code.co_positions())
     line, end, start, stop = positions[trace[frame] // 2]
     at = line or 0, end or 0, start or 0, stop or 0
     access = where.accesses[frame.f_code].get(at)
     if access is None:
-        return None, ""
+        return None, None
     names = {**frame.f_globals, **frame.f_locals}
     x = names.get(access.array)
-    index = tuple(names.get(i) if isinstance(i, str) else i for i in access.index)
+    index = [names.get(i) if isinstance(i, str) else i for i in access.index]
     if not isinstance(x, Array) or not all(isinstance(i, (int, float)) for i in index):
-        return None, ""
-    wrong = refused(x, index, access.verb)
+        return None, None
+    wrong = refused(x, tuple(index), access.verb)
     if wrong is None and access.verb != "read":
         wrong = refused_store(x)
-    return wrong, access.array
+    for axis, (part, size) in enumerate(zip(index, x.shape, strict=False)):
+        if isinstance(part, int) and not 0 <= part < size:
+            return wrong, Outside(access.array, axis, part)
+    return wrong, None
 
 
 def steps(error: BaseException) -> dict[FrameType, int]:
