@@ -530,7 +530,7 @@ def test_a_backward_with_a_wrong_factor() -> None:
 
     verdict = cubed(of(twice))
     said(verdict, "gradient", "return grad * 6 * x * x")
-    assert "Every element is 2 times what it should be." in verdict.why
+    assert "Every element is exactly twice what it should be." in verdict.why
     assert "The gradient of x[0] is" in verdict.message
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.checking.differences import NOTHING, Difference, Looks, Pattern, show
+from weft.checking.differences import NOTHING, Difference, Looks, Pattern, show, times
 from weft.simulator.memory.arrays import poisoned_by
 
 Array = np.ndarray[Any, Any]
@@ -122,8 +122,7 @@ def pattern(got: Array, wanted: Array, right: Array, first: Any, tol: float) -> 
         ratio = ratios.flat[0]
         same = np.isfinite(ratio) and np.isclose(ratios, ratio, rtol=1e-4).all()
         if same and show(ratio) != "1":
-            times = " times what it should be" if ratio else ""
-            return Pattern.MULTIPLE, f"Every element is {show(ratio)}{times}."
+            return Pattern.MULTIPLE, f"Every element is {times(ratio)}."
     if got.ndim != 1 or got.size < 3 or not right.any():
         return NOTHING
     start = int(right.argmin())

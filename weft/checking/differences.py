@@ -1,6 +1,7 @@
 """Describe what is wrong with an output, without importing NumPy."""
 
 import ctypes
+import math
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any
@@ -99,3 +100,35 @@ def show_integer(value: int) -> str:
         return str(value)
     except ValueError:
         return f"an integer of {value.bit_length():,} bits"
+
+
+def times(ratio: Any) -> str:
+    """Describe a ratio, real or complex, as in 'exactly twice what it should be'."""
+    if ratio.imag:
+        return f"{show(ratio)} times what it should be"
+    ratio = float(ratio.real)
+    shown = str(round(ratio)) if near_integer(ratio) else show(ratio)
+    return named_ratio(ratio) or f"{shown} times what it should be"
+
+
+def named_ratio(ratio: float) -> str:
+    """Describe a ratio that hints at its cause; return '' for any other."""
+    if not ratio:
+        return "0"
+    if math.isclose(ratio, -1, rel_tol=1e-5):
+        return "right but for its sign"
+    if math.isclose(ratio, 2, rel_tol=1e-5):
+        return "exactly twice what it should be"
+    if math.isclose(ratio, 0.5, rel_tol=1e-5):
+        return "exactly half of what it should be"
+    if near_integer(ratio) and abs(ratio) < 1:
+        return f"what it should be, divided by {round(1 / ratio)}"
+    return ""
+
+
+def near_integer(ratio: float) -> bool:
+    """Return whether a ratio or its inverse is close to an integer n, with |n| ≥ 2."""
+    if not ratio:
+        return False
+    large = max(abs(ratio), abs(1 / ratio))
+    return round(large) > 1 and math.isclose(large, round(large), rel_tol=1e-5)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from weft.checking.differences import NOTHING, Difference, Looks, Pattern, show
+from weft.checking.differences import NOTHING, Difference, Looks, Pattern, show, times
 
 Path = tuple[Any, ...]
 NUMBERS = {bool: "b", int: "i", float: "f", complex: "c"}
@@ -222,8 +222,7 @@ def _multiple(got: Block, wanted: Block, right: list[bool], _: float) -> Looks:
         or not all(_near(each, ratio, 1e-8 + 1e-4 * abs(ratio)) for each in ratios)
     ):
         return NOTHING
-    times = " times what it should be" if ratio else ""
-    return Pattern.MULTIPLE, f"Every element is {show(ratio)}{times}."
+    return Pattern.MULTIPLE, f"Every element is {times(ratio)}."
 
 
 def _tail(got: Block, _: Block, right: list[bool], tolerance: float) -> Looks:

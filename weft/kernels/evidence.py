@@ -12,7 +12,14 @@ from types import FunctionType
 import numpy as np
 
 from weft.checking.compare import Array, close
-from weft.checking.differences import Difference, Pattern, show
+from weft.checking.differences import (
+    Difference,
+    Pattern,
+    named_ratio,
+    near_integer,
+    show,
+    times,
+)
 from weft.checking.slips import other_number
 from weft.checking.source import at_line, parameter_names, tree_of
 from weft.checking.unread import element, first_unread, unread_of
@@ -517,7 +524,7 @@ def clue(result: Result) -> Clue:
             )
     what = "Every wrong element is" if result.got.size > 1 else "It is"
     text = f"{where} {what} {times(ratio)}."
-    return Clue(text.strip(), is_ratio=not by_name(ratio))
+    return Clue(text.strip(), is_ratio=not named_ratio(ratio))
 
 
 def moved(result: Result) -> str:
@@ -544,35 +551,6 @@ def factor(result: Result) -> float | None:
         return None if np.isclose(wanted, wanted[0]).all() else first
     told = got.dtype.kind == "f" and near_integer(first) and wanted[0] % 1 != 0
     return first if told else None
-
-
-def near_integer(ratio: float) -> bool:
-    """Return whether a ratio or its inverse is close to an integer n, with |n| ≥ 2."""
-    if not ratio:
-        return False
-    large = max(abs(ratio), abs(1 / ratio))
-    return round(large) > 1 and bool(np.isclose(large, round(large), rtol=1e-5))
-
-
-def times(ratio: float) -> str:
-    """Describe a ratio, as in 'exactly twice what it should be'."""
-    shown = str(round(ratio)) if near_integer(ratio) else show(ratio)
-    return by_name(ratio) or f"{shown} times what it should be"
-
-
-def by_name(ratio: float) -> str:
-    """Describe a ratio that hints at its cause; return '' for any other."""
-    if not ratio:
-        return "0"
-    if np.isclose(ratio, -1):
-        return "right but for its sign"
-    if np.isclose(ratio, 2):
-        return "exactly twice what it should be"
-    if np.isclose(ratio, 0.5):
-        return "exactly half of what it should be"
-    if near_integer(ratio) and abs(ratio) < 1:
-        return f"what it should be, divided by {round(1 / ratio)}"
-    return ""
 
 
 def own_element(result: Result) -> str:

@@ -9,7 +9,7 @@ from weft.checking.room import Facts
 from weft.places import Note
 from weft.torch_ops.calls import Calls
 from weft.torch_ops.exercise import TorchExercise
-from weft.torch_ops.listening import Heard, Record, listening
+from weft.torch_ops.listening import BLOCKING, Heard, Record, listening
 from weft.torch_ops.tensors import is_tensor, tensors
 from weft.wording import several
 
@@ -64,11 +64,17 @@ def synchronisations(most: int, record: Record, given: int) -> Wrong | str:
     if count <= most:
         return f"the host waits {several(count, 'time')}" if count else NEVER
     allowed = "it need not wait at all" if most == 0 else f"{most} are enough"
+    copies = all(heard.what == BLOCKING for heard in record.waits)
+    asks = (
+        "Which copies to the device need not block?"
+        if copies
+        else "Does Python need that value now, or could it stay in a tensor?"
+    )
     return Wrong(
         "synchronisation",
         f"The host waits for the GPU {several(count, 'time')} in one call; {allowed}.",
         "While it waits it queues nothing, so when the GPU has finished, the GPU waits "
-        "in its turn. Does Python need that value now, or could it stay in a tensor?",
+        f"in its turn. {asks}",
         places(record.waits),
     )
 

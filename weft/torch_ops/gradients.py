@@ -14,7 +14,7 @@ import torch
 
 from weft.checking.cases import Case, as_tuple, copies, widened
 from weft.checking.compare import close, difference
-from weft.checking.differences import Difference
+from weft.checking.differences import Difference, times
 from weft.checking.plain import leaves
 from weft.checking.room import Facts
 from weft.checking.source import line_with, returns
@@ -42,6 +42,7 @@ from weft.wording import capital, several
 
 # input elements per case, because the spec is differentiated element by element
 MOST = 2048
+FEW = 3  # so many ratios do not agree by chance
 
 
 def run(exercise: TorchExercise, calls: Calls) -> Facts:
@@ -439,8 +440,25 @@ class Pass:
         elif np.isnan(differs.got):
             why = "That NaN is what the check puts into new memory: follow one element."
         else:
-            why = self.of_another(name, got) or self.dependence(name, got) or why
+            why = (
+                self.of_another(name, got)
+                or self.dependence(name, got)
+                or why
+                or self.by_a_factor(name, got)
+            )
         raise self.failed(differs.sentence(f"the gradient of {name}"), why, headline)
+
+    def by_a_factor(self, name: str, got: list[Any]) -> str:
+        """Say by which factor all wrong elements of a gradient are off, or ""."""
+        k = self.exercise.names(len(self.inputs)).index(name)
+        found, aim = array(got[k]), self.aims[k]
+        wrong = ~close(found, aim, self.exercise.tolerance)
+        if wrong.sum() < FEW or not aim[wrong].all():
+            return ""
+        ratio = found[wrong] / aim[wrong]
+        if np.ptp(ratio) > 1e-4 * np.abs(ratio).max():
+            return ""
+        return f"Every wrong element is {times(ratio[0])}."
 
     def of_another(self, name: str, got: list[Any]) -> str:
         """Say which other input's gradient has come back for input `name`, or ""."""
