@@ -246,6 +246,8 @@ def came_from(exercise: KernelExercise, line: int, handed: list[int]) -> list[Or
         for node, _ in statements(function)
         if isinstance(node, ast.Assign | ast.AugAssign | ast.Expr)
     ]
+    rare = exceptions(function)
+    computed = [node for node in plain if node.lineno not in rare]
     here = [n for n in plain if n.lineno <= line <= (n.end_lineno or 0)][:1]
     parameters = frozenset(parameter_names(function)) if function else frozenset()
     found: list[Origin] = []
@@ -253,7 +255,11 @@ def came_from(exercise: KernelExercise, line: int, handed: list[int]) -> list[Or
         origins: list[Origin] = []
         for one in here:
             used = sorted(values_in(one, handed if not step else []))
-            runs = {name: last_set(plain, name, one.lineno) for name in used}
+            runs = {
+                name: last_set(computed, name, one.lineno)
+                or last_set(plain, name, one.lineno)
+                for name in used
+            }
             names = [name for name in used if runs[name]]
             origins += [
                 Origin(
@@ -268,6 +274,23 @@ def came_from(exercise: KernelExercise, line: int, handed: list[int]) -> list[Or
         found += [o for o in origins if (o.line, o.last) not in lines_of(found)]
         here = [n for n in plain if n.lineno in {o.last for o in origins}]
     return found
+
+
+def exceptions(function: FunctionType | None) -> set[int]:
+    """Return the lines that assign a constant only under a condition."""
+    found = statements(function)
+    names = [n for node, _ in found for n in ast.walk(node) if isinstance(n, ast.Name)]
+    set_here = {name.id for name in names if isinstance(name.ctx, ast.Store)}
+
+    def constant(value: ast.expr) -> bool:
+        fixed = isinstance(value, ast.Name) and value.id not in set_here
+        return fixed or isinstance(value, ast.Constant)
+
+    return {
+        node.lineno
+        for node, above in found
+        if above and isinstance(node, ast.Assign) and constant(node.value)
+    }
 
 
 def lines_of(origins: Sequence[Origin]) -> list[tuple[int, int]]:
