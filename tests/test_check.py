@@ -77,7 +77,7 @@ def test_the_first_wrong_store_is_named() -> None:
     ("body", "hint"),
     [
         (lambda a, b, i, n: a[n - 1 - i] + b[n - 1 - i], "this value belongs at [30]"),
-        (lambda a, b, i, n: float32(2) * (a[i] + b[i]), "exactly twice what it should be"),
+        (lambda a, b, i, n: float32(2) * (a[i] + b[i]), "exactly twice what it"),
         (lambda a, b, i, n: float32(0) * a[i], "Every element is 0."),
         (lambda a, b, i, n: a[i] + b[i] if i < 1 else a[i], "The first element is"),
         (lambda a, b, i, n: math.log(-a[i] - float32(1)), ""),

@@ -17,7 +17,7 @@ from weft import check
 
 KERNELS = corpus()
 EXPLAINS = re.compile(
-    r"lets it through|is false here|stands before it|[\d,]+ of [\d,]+ threads pass|"
+    r"lets it through|is false here|comes before it|[\d,]+ of [\d,]+ threads pass|"
     r"`\w+` (is -?\d+|counts along x)"
 )
 CLASSES = {

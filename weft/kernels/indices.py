@@ -37,7 +37,7 @@ def show_guard(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
             if used.unguarded():
                 count = math.prod((*trial.grid, *trial.block))
                 verdict = verdict.adding(
-                    f"No condition stands before this line: all {count:,} threads of "
+                    f"No condition comes before this line: all {count:,} threads of "
                     f"the launch come to it."
                 )
             return with_lines(verdict, function, notes, verdict.why)
@@ -102,7 +102,7 @@ class Used:
         return found
 
     def parts(self) -> list[ast.expr]:
-        """Return what stands in the index for the axis that is out of bounds."""
+        """Return the parts of the index for the axis that is out of bounds."""
         axis = self.beyond.axis
         return [index[axis] for index in self.indices if len(index) > axis]
 

@@ -197,7 +197,7 @@ def tests_around(trial: Trial, threads: Array, notes: list[Note]) -> list[Note]:
         return []
     total = math.prod((*trial.grid, *trial.block))
     passed = f"{len(np.unique(threads)):,} of {total:,} threads pass"
-    outer = dict.fromkeys(inside, "stands before it")
+    outer = dict.fromkeys(inside, "comes before it")
     return lines(function, outer | {max(inside): passed})
 
 
