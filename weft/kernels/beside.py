@@ -61,7 +61,7 @@ def _not_waited(trace: Trace, early: InUse) -> str:
         return words("no-commit")["why"]
     waits = [
         n
-        for at, who, n in trace.bulk.waits
+        for at, who, n, _ in trace.bulk.waits
         if who == held.thread and held.committed <= at <= row
     ]
     if not waits:

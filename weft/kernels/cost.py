@@ -1,5 +1,6 @@
 """Stage 3: what the accesses cost, counted from a trace."""
 
+import ast
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
@@ -7,9 +8,10 @@ from functools import partial
 
 import numpy as np
 
+from weft.checking.source import at_line
 from weft.checking.verdict import Failed, Verdict
 from weft.counters import Line, count
-from weft.kernels.advice import with_calls
+from weft.kernels.advice import statements, with_calls
 from weft.kernels.exercise import KernelExercise
 from weft.kernels.requests import conflicts, sectors
 from weft.kernels.sharing import handed_over, shared_bytes, unguarded_loads
@@ -268,6 +270,32 @@ def barriers(exercise: KernelExercise, last: Trace, lines: list[Line]) -> str:
     return f"barriers: at most {most} per block"
 
 
+def in_flight(exercise: KernelExercise, last: Trace, lines: list[Line]) -> str:
+    """Check the smallest number of a thread's waits that leave a product running."""
+    leaving: Counter[int] = Counter()
+    for _, thread, _, left in last.bulk.waits:
+        leaving[thread] += left > 0
+    fewest, enough = min(leaving.values(), default=0), exercise.limits["in_flight"]
+    if fewest >= enough:
+        return f"waits that leave a product running: at least {fewest} per thread"
+    function = exercise.function()
+    waits = [
+        (at_line(function, node.lineno), "")
+        for node, _ in statements(function)
+        if function is not None and isinstance(node, ast.Expr)
+        if "wgmma_wait(" in ast.unparse(node)
+    ]
+    counted = f"{fewest} of a thread's waits leave" if fewest else "No wait leaves"
+    raise exercise.failed(
+        "in-flight",
+        f"{counted} a product running, and {enough:g} should.",
+        "A product runs beside what comes before the wait for it. `wgmma_wait(n)` "
+        "waits for all groups but the last n: for which groups does each of these "
+        "lines wait, and what follows it?",
+        waits,
+    )
+
+
 def too_many_barriers(
     exercise: KernelExercise, last: Trace, block: int, most: int
 ) -> Verdict:
@@ -371,4 +399,5 @@ HELD: dict[str, Hold] = {
     "peeks": peeks,
     "barriers": barriers,
     "flops": flops,
+    "in_flight": in_flight,
 }

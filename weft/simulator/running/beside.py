@@ -77,8 +77,11 @@ class Beside:
     def landed(self, thread: Thread, held: Iterable[Any]) -> None:
         """Record that `thread` has waited for products that use registers `held`."""
 
-    def waited(self, thread: Thread, n: int) -> None:
-        """Record that `thread` has waited until at most its last `n` groups remain."""
+    def waited(self, thread: Thread, n: int, left: int) -> None:
+        """Record that `thread` has waited until at most its last `n` groups remain.
+
+        left: how many remain.
+        """
 
     def together(self, warps: list[list[Thread]]) -> None:
         """Record that the lanes of each warp have executed an instruction as one."""

@@ -210,7 +210,8 @@ class Warpgroups:
             batch.landed += 1
             if batch.landed == THREADS:
                 batch.forget()
-        run.beside.waited(thread, int(n))
+        left = group.commits.get(thread, 0) - last
+        run.beside.waited(thread, int(n), left)
 
     def _land(self, group: Warpgroup, thread: Thread, key: int, acc: Any) -> None:
         """Give a thread its sums, unless a later product still changes them."""

@@ -211,10 +211,10 @@ class TracedBeside(Beside):
                 self._as(thread, one.site, x, one.nbytes, True)
             del self._registers[id(one)]
 
-    def waited(self, thread: Thread, n: int) -> None:
+    def waited(self, thread: Thread, n: int, left: int) -> None:
         if self._run.is_noted(thread.block.number):
             number = self._clocks.of[thread].number
-            self._run.bulk.waits.append((self._run.log.rows, number, n))
+            self._run.bulk.waits.append((self._run.log.rows, number, n, left))
 
     def together(self, warps: list[list[Thread]]) -> None:
         run = self._run

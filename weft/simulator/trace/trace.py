@@ -91,8 +91,9 @@ class Bulk:
     at an mbarrier, the row, the thread's number in the whole grid, the mbarrier, and
     how many of its phases were complete. apart: operations, by the number that each
     has instead of a thread's number. fences: the rows of fences of the async proxy.
-    waits: for each `wgmma_wait`, the row, the thread's number, and how many groups it
-    does not wait for. ends: for each block, the views of its threads when they ended.
+    waits: for each `wgmma_wait`, the row, the thread's number, how many groups it does
+    not wait for, and how many it left running. ends: for each block, the views of its
+    threads when they ended.
     remote: whether a block has accessed another's shared memory.
     """
 
@@ -102,7 +103,7 @@ class Bulk:
     fences: list[int] = field(default_factory=list)
     held: list[Held] = field(default_factory=list)
     mismatches: list[Mismatch] = field(default_factory=list)
-    waits: list[tuple[int, int, int]] = field(default_factory=list)
+    waits: list[tuple[int, int, int, int]] = field(default_factory=list)
     ends: dict[int, list[int]] = field(default_factory=dict)
     remote: bool = False
 
