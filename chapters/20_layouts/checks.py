@@ -1,9 +1,20 @@
 """Specifications, inputs and verdicts for the checks of lab 20."""
 
-from itertools import product
+from itertools import pairwise, product
+
+from weft.wording import several
 
 from . import layouts
 from .layouts import Layout, modes, parse
+
+
+def only_one(slips, got):
+    """Return the one sentence whose slip makes `got`; "" for none or several.
+
+    slips: (sentence, what the slip makes) pairs. Two slips may share a sentence.
+    """
+    found = dict.fromkeys(said for said, made in slips if made == got)
+    return f" {next(iter(found))}" if len(found) == 1 else ""
 
 
 def random_shape(rng, most=64, depth=0):
@@ -27,7 +38,9 @@ def random_stride(rng, shape):
 def random_coordinates(rng):
     """Return coordinates of all forms, each with a shape and strides."""
     nested, steps = ((2, 2), 8), ((16, 1), 2)
-    cases = [(3, 4, 8), ((1, 2), (4, 8), (8, 1)), (9, (4, 8), (8, 1))]
+    cases = [(3, 4, 8), ((1, 2), (4, 8), (8, 1))]
+    cases += [(14, (4, 8), (9, 1))]  # every mistake in splitting 14 leads elsewhere
+    cases += [(9, (4, 8), (8, 1)), (40, (4, 8), (8, 1))]
     cases += [(((1, 0), 2), nested, steps), ((1, 2), nested, steps)]
     cases += [(31, nested, steps), (13, (2, (2, 2), 3), (1, (50, 7), 100))]
     for _ in range(12):
@@ -58,26 +71,56 @@ def quotients_first(number, shape):
     return (*parts, number)
 
 
+def wrongly_split(number, shape, stride, got):
+    """Say how a number may have been split to get an index; "" if that is unknown."""
+    sizes = tuple(map(layouts.size, shape))
+    right = layouts.idx2crd(number, sizes)
+    remainders = tuple(number % size for size in sizes)
+    undivided = (
+        "This is the result if the number itself, not the quotient, goes on to the "
+        "next mode."
+    )
+    slips = [
+        (
+            "That would be right if the last mode were the fastest. In CuTe the first "
+            "one is.",
+            rows_first(number, sizes),
+        ),
+        (
+            "Which part of a division belongs to the mode, and which goes on to the "
+            "next one?",
+            quotients_first(number, sizes),
+        ),
+        (undivided, remainders),
+        (undivided, (*remainders[:-1], number)),
+        (
+            "The last mode takes what is left, whatever its size. This is the result "
+            "if it takes a remainder, too.",
+            (*right[:-1], right[-1] % sizes[-1]),
+        ),
+    ]
+    return only_one(
+        [
+            (
+                f"{got} is the index of {layouts.written(at)}, but number {number} is "
+                f"coordinate {layouts.written(right)}. {said}",
+                layouts.crd2idx(at, shape, stride),
+            )
+            for said, at in slips
+            if at != right
+        ],
+        got,
+    ).strip()
+
+
 def why_not_this_index(coordinate, shape, stride, got):
     """Say what is wrong with an index."""
     if not isinstance(got, int):
         return "An index is an integer: split a number with `//` or `divmod`."
+    is_split = isinstance(shape, tuple) and not isinstance(coordinate, tuple)
+    if is_split and (said := wrongly_split(coordinate, shape, stride, got)):
+        return said
     nested = layouts.idx2crd(Layout(shape)(coordinate), shape)
-    if isinstance(shape, tuple) and not isinstance(coordinate, tuple):
-        tops = tuple(map(layouts.size, shape))
-        if got == layouts.crd2idx(rows_first(coordinate, tops), shape, stride):
-            return (
-                "That is the index if the last mode were the fastest. In CuTe "
-                "the first one is."
-            )
-        swapped = quotients_first(coordinate, tops)
-        if got == layouts.crd2idx(swapped, shape, stride):
-            right = layouts.idx2crd(coordinate, tops)
-            return (
-                f"{got} is the index of {layouts.written(swapped)}, but number "
-                f"{coordinate} is coordinate {layouts.written(right)}. Which part of a "
-                "division belongs to the mode, and which goes on to the next one?"
-            )
     return (
         f"Written out, this coordinate is {layouts.written(nested)}: each "
         f"number times its stride in {layouts.written(stride)}, added up."
@@ -86,7 +129,8 @@ def why_not_this_index(coordinate, shape, stride, got):
 
 def random_layouts(rng):
     """Return layouts in which some modes can be merged."""
-    texts = ["(4,8):(1,4)", "(4,8):(8,1)", "(2,(1,6)):(1,(77,2))"]
+    texts = ["(4,8,3):(16,2,64)", "(4,3,5):(2,4,7)"]  # nothing to merge
+    texts += ["(4,8):(1,4)", "(4,8):(8,1)", "(2,(1,6)):(1,(77,2))"]
     texts += ["(1,1):(3,5)", "((2,4),(4,2)):((1,2),(8,64))", "7:3"]
     texts += ["(2,3,4):(1,2,6)", "(4,1):(2,9)", "(1,4,3):(9,1,4)"]
     texts += ["((4,2),3):((0,0),0)", "(2,2,2):(4,2,1)"]
@@ -105,7 +149,8 @@ def random_layouts(rng):
 def another_function(got, wanted):
     """Say where two layouts lead to different indices; "" if nowhere."""
     if got.size != wanted.size:
-        return f"{got} has {got.size} coordinates; it should have {wanted.size}."
+        has = several(got.size, "coordinate")
+        return f"{got} has {has}; it should have {wanted.size}."
     pairs = zip(got.table(), wanted.table(), strict=True)
     for number, (mine, right) in enumerate(pairs):
         if mine != right:
@@ -129,18 +174,85 @@ def stride_of_the_right(got, wanted):
     return ""
 
 
+def coalesced(layout):
+    """Return what a result has to be compared with: the layout, and a right result."""
+    return layout, layouts.coalesce(layout)
+
+
+def merged_where(continues, kept, pairs):
+    """Merge neighbouring (size, stride) pairs.
+
+    continues: whether two pairs become one, from their sizes and strides. kept: the
+    stride of the two that remains, 0 or 1.
+    """
+    found = []
+    for size, stride in pairs:
+        if found and continues(*found[-1], size, stride):
+            before, first = found.pop()
+            size, stride = before * size, (first, stride)[kept]
+        found.append((size, stride))
+    return found
+
+
+def other_function(layout, got):
+    """Return which mistake in coalescing has changed the function, if that is known."""
+    pairs = [(size, stride) for size, stride in modes(layout) if size > 1]
+
+    def right(size, stride, next_size, next_stride):
+        return next_stride == size * stride
+
+    def by_size(size, stride, next_size, next_stride):
+        return next_stride == size
+
+    def backwards(size, stride, next_size, next_stride):
+        return stride == next_size * next_stride
+
+    by_stride = sorted(pairs, key=lambda pair: pair[1])
+    moving = [pair for pair in pairs if pair[1]]
+    slips = [
+        (
+            "This is the result if two modes become one where the second stride is the "
+            "first size. Where does the first mode end if its stride is not 1?",
+            merged_where(by_size, 0, pairs),
+        ),
+        (
+            "This is the result if two modes become one where the first stride is the "
+            "second size times the second stride. That is the way of PyTorch, where "
+            "the last mode is the fastest.",
+            merged_where(backwards, 1, pairs),
+        ),
+        (
+            "This is the result if the modes are first sorted by their strides. What "
+            "does that do to the order of the coordinates?",
+            merged_where(right, 0, by_stride),
+        ),
+        (
+            "This is the result if modes of stride 0 are dropped. They have "
+            "coordinates, too.",
+            merged_where(right, 0, moving) or [(1, 0)],
+        ),
+    ]
+    return only_one(slips, modes(got))
+
+
 def same_coalesced(got, wanted):
     """Return "" for the right layout, or else what is wrong with it."""
+    layout, wanted = wanted
     if not isinstance(got, Layout):
         return "Return a layout: `Layout(shape, stride)`."
     if reason := another_function(got, wanted):
-        return f"The function has changed: {reason}{stride_of_the_right(got, wanted)}"
+        cause = stride_of_the_right(got, wanted) or other_function(layout, got)
+        return f"The function has changed: {reason}{cause}"
     if any(isinstance(mode.shape, tuple) for mode in got):
         return f"{got} is still nested. Each mode should be a number."
-    if any(size == 1 for size, _ in modes(got)) and got.size > 1:
+    if len(got) > 1 and any(size == 1 for size, _ in modes(got)):
         return f"{got} still has a mode of size 1."
-    if len(got) > len(wanted):
-        return f"It merges further, to {len(wanted)} of these modes."
+    for (size, stride), (other, following) in pairwise(modes(got)):
+        if following == size * stride:
+            return (
+                f"Modes {size}:{stride} and {other}:{following} can become one: the "
+                f"second stride, {following}, is {size} · {stride}."
+            )
     return ""
 
 
@@ -177,7 +289,8 @@ def composed(a, b):
 def composed_with(a, b, slip):
     """Compose A with a single mode B, with a slip; None if this makes no layout.
 
-    Also returns the step in the mode at which the slip happens, and A's mode.
+    Also returns what is known at the mode of A at which the slip happens: the step, the
+    mode's size and stride, its elements at this step, and how many are to be picked.
     """
     *faster, (_, last) = modes(a)
     sizes, strides, noted = [], [], ()
@@ -185,27 +298,36 @@ def composed_with(a, b, slip):
     try:
         for size, stride in faster:
             if step % size == 0:
-                noted = noted or (step, size, stride)
+                if slip in ("skipped", "stride"):
+                    noted = noted or (step, size, stride)
                 by = {"skipped": 1, "stride": stride}
                 step //= by.get(slip, size)
                 continue
-            taken = min(size // step, left)
-            if slip in ("step", "left"):
-                noted = noted or (step, size, stride)
+            room = size // step
+            if slip in ("step", "left") or room > left:
+                noted = noted or (step, size, stride, room, left)
+            taken = room if slip in ("all", "rounded") else min(room, left)
             sizes.append(taken)
             strides.append(step * stride)
-            left = left - taken if slip == "left" else left // taken
+            if slip == "left":
+                left -= taken
+            else:
+                left = -(-left // taken) if slip == "rounded" else left // taken
             step = step if slip == "step" else 1
         made = Layout((*sizes, left), (*strides, step * last))
     except (ValueError, ZeroDivisionError):
         return None
-    return made.table(), noted
+    return layouts.coalesce(made), noted
 
 
-def slip_of_composition(a, b, got, right):
-    """Return which slip makes this result, if exactly one of them does."""
+def slip_of_composition(a, b, got):
+    """Return which slip makes this wrong result, if exactly one of them does."""
     if isinstance(b.shape, tuple):
         return ""
+    takes_all = (
+        "With a step of {0}, mode {1}:{2} of A has {3} elements, but only {4} are "
+        "still to be picked. This is the result if all {3} are taken."
+    )
     said = {
         "step": "Mode {1}:{2} of A is used, with a step of {0}. This is the result if "
         "the step is still {0} in the next mode of A.",
@@ -216,13 +338,15 @@ def slip_of_composition(a, b, got, right):
         "left": "Mode {1}:{2} of A is used. This is the result if the elements in it "
         "are subtracted from those to pick. The sizes of the result are multiplied: "
         "what must the other modes' sizes give?",
+        "all": takes_all,
+        "rounded": takes_all,
     }
-    found = []
+    slips = []
     for slip, sentence in said.items():
         made = composed_with(a, b, slip)
-        if made and made[0] == got.table() != right.table():
-            found.append(sentence.format(*made[1]))
-    return found[0] if len(found) == 1 else ""
+        if made and made[1]:
+            slips.append((sentence.format(*made[1]), made[0]))
+    return only_one(slips, layouts.coalesce(got))
 
 
 def wrong_coordinate(a, b, got, right):
@@ -258,7 +382,7 @@ def same_composed(got, wanted):
     else:
         reason = wrong_coordinate(a, b, got, right)
     if reason:
-        return " ".join(filter(None, [reason, slip_of_composition(a, b, got, right)]))
+        return reason + slip_of_composition(a, b, got)
     if not fits(b.shape, got.shape):
         return (
             f"{got} has the right indices, but not B's modes: a coordinate of "
@@ -279,7 +403,8 @@ def random_targets(rng):
     cases += [(parse("(4,6):(1,4)"), 24), (parse("(2,4):(1,6)"), 24)]
     cases += [(parse("(4,2):(2,1)"), 8), (parse("(2,2):(24,2)"), 96)]
     cases += [(parse("(4,8):(8,1)"), 128), (parse("(2,1,3):(1,5,4)"), 24)]
-    cases += [(parse("(4,3):(1,0)"), 12), (parse("((2,2),2):((8,2),16)"), 64)]
+    cases += [(parse("3:0"), 12), (parse("(4,3):(1,0)"), 12)]
+    cases += [(parse("((2,2),2):((8,2),16)"), 64)]
     for _ in range(10):
         found, step = [], 1
         for size in rng.choice([1, 2, 3, 4], int(rng.integers(1, 4))).tolist():
@@ -300,29 +425,79 @@ def same_complement(got, wanted):
     starts, table = got.table(), right.table()
     if starts == table:
         return ""
-    reason = wrong_starts(layout, target, starts, table)
-    ones = [(size, step) for size, step in modes(layout) if size == 1]
-    if ones and starts == with_ones(layout, target):
-        reason += (
-            f" Mode 1:{ones[0][1]} has a single coordinate, so it fills nothing. This "
-            "is the result if it counts."
-        )
-    return reason
+    reason = f"{got} has no coordinates, because one of its sizes is 0."
+    if starts:
+        reason = wrong_starts(layout, target, starts, table)
+    return reason + other_complement(layout, target, got)
 
 
-def with_ones(layout, target):
-    """Return the starts if modes of size 1 counted like the others; None if not any."""
+def complement_with(layout, target, slip, least=0):
+    """Return the complement with a slip in it. least: the smallest size it makes."""
+    pairs = [(size, step) for size, step in modes(layout) if step]
+    if slip != "ones":
+        pairs = [(size, step) for size, step in pairs if size > 1]
     sizes, strides, reached = [], [], 1
-    for step, size in sorted((step, size) for size, step in modes(layout)):
-        if step:
-            sizes.append(step // reached)
-            strides.append(reached)
-            reached = size * step
-    try:
-        made = Layout((*sizes, target // reached), (*strides, reached))
-    except ValueError:
-        return None
-    return made.table()
+    for size, step in in_order(pairs, slip):
+        sizes.append(max(step // reached, least))
+        strides.append(reached)
+        reached = size * (reached if slip == "gaps" else step)
+    if slip != "rest":
+        filled = layout.size if slip == "elements" else reached
+        sizes.append(max(target // filled, least))
+        strides.append(reached)
+    if not sizes:
+        return Layout(1, 0)
+    return layouts.coalesce(Layout(tuple(sizes), tuple(strides)))
+
+
+def in_order(pairs, slip=""):
+    """Return (size, stride) pairs by their strides, or in the order of a slip."""
+    if slip == "written":
+        return pairs
+    return sorted(pairs, key=None if slip == "sizes" else lambda pair: pair[1])
+
+
+def other_complement(layout, target, got):
+    """Return which slip makes this wrong result, if that is known."""
+    pairs = [(size, step) for size, step in modes(layout) if size > 1 and step]
+    end = max((size * step for size, step in pairs), default=1)
+    said = {
+        "rest": f"Everything below {end} is filled. This is the result if nothing is "
+        f"filled from there up to the target, {target}.",
+        "elements": f"Everything below {end} is filled. This is the result if the "
+        f"target, {target}, is divided by the number of elements, {layout.size}.",
+    }
+    reached = 1
+    for size, step in in_order(pairs):
+        if step > reached:
+            said["gaps"] = (
+                f"After mode {size}:{step}, everything below {size * step} is filled, "
+                "the gaps between its elements as well. This is the result if the gaps "
+                "are forgotten."
+            )
+            break
+        reached = size * step
+    for size, step in modes(layout):
+        if size == 1 and step:
+            said["ones"] = (
+                f"Mode 1:{step} has a single coordinate, so it fills nothing. This is "
+                "the result if it counts."
+            )
+            break
+    for slip in ("written", "sizes"):
+        for (size, step), (other, after) in pairwise(in_order(pairs, slip)):
+            if step > after:
+                said[slip] = (
+                    f"This is the result if mode {size}:{step} comes before mode "
+                    f"{other}:{after}. In which order do the modes go?"
+                )
+                break
+    slips = [
+        (sentence, complement_with(layout, target, slip, least))
+        for slip, sentence in said.items()
+        for least in (0, 1)
+    ]
+    return only_one(slips, layouts.coalesce(got))
 
 
 def wrong_starts(layout, target, starts, table):
@@ -360,7 +535,8 @@ def random_partitions(rng):
     texts = ["(8,8):(8,1)", "(64,32):(32,1)", "(64,32):(36,1)", "(16,8):(1,16)"]
     texts += ["((4,4),(2,8)):((1,16),(4,64))", "((2,8),16):((128,1),8)"]
     blocks = [(2, 4), (8, 4), (16, 8), (4, 2), (8, 4), (4, 8)]
-    cases = []
+    # In the first case, every mistake in the start leads elsewhere.
+    cases = [(parse("(8,12):(12,1)"), (2, 4), (1, 2))]
     for text, threads in zip(texts, blocks, strict=True):
         for _ in range(2):
             thread = tuple(int(rng.integers(many)) for many in threads)
@@ -374,28 +550,46 @@ def divided_by(layout, sizes):
     return [layouts.logical_divide(mode, Layout(size)) for mode, size in pairs]
 
 
-def only_one(slips, got):
-    """Return the sentence of the one slip that makes `got`; "" for none or several."""
-    found = [said for said, made in slips.items() if made == got]
-    return f" {found[0]}" if len(found) == 1 else ""
+def ordinal(number):
+    """Return "2nd" for 2, and so on, for a number of threads: 4th, 8th, 16th."""
+    return {1: "1st", 2: "2nd", 3: "3rd"}.get(number, f"{number}th")
 
 
 def other_start(layout, threads, thread, start):
     """Return what starts at this index, if that is known."""
-    divided = divided_by(layout, threads)
+    owned = [mode.size // many for mode, many in zip(layout, threads, strict=True)]
+    piece = [many * k for many, k in zip(owned, thread, strict=True)]
+    steps = zip(divided_by(layout, threads), thread, strict=True)
     at = layouts.written(thread)
-    steps = zip(divided, thread, strict=True)
-    slips = {
-        f"{start} is where tile {at} starts, as for `local_tile`.": (
-            sum(across(k) for (_, across), k in steps)
+    rows, columns = map(ordinal, threads)
+    slips = [
+        (
+            f"{start} is where tile {at} starts, as for `local_tile`.",
+            sum(across(k) for (_, across), k in steps),
         ),
-        f"{start} is the thread's number in the block, not an index of the matrix.": (
-            thread[0] + thread[1] * threads[0]
+        (
+            f"{start} is element {layouts.written(tuple(piece))}, where a piece of "
+            f"{owned[0]} × {owned[1]} starts. A thread owns every {rows} row and every "
+            f"{columns} column, from element {at} on.",
+            layout(*piece),
         ),
-        f"{start} is the sum of the thread's coordinate, without strides.": sum(thread),
-        "Index 0 is where thread (0,0) starts.": 0,
-    }
-    return only_one(slips, start)
+        (
+            f"{start} is the thread's number in the block, not an index of the matrix.",
+            thread[0] + thread[1] * threads[0],
+        ),
+        (
+            f"{start} is the sum of the thread's coordinate, without strides.",
+            sum(thread),
+        ),
+        ("Index 0 is where thread (0,0) starts.", 0),
+    ]
+    if said := only_one(slips, start):
+        return said
+    table = layout.table()
+    if start not in table:
+        return ""
+    place = layouts.written(divmod(table.index(start), layout[0].size)[::-1])
+    return f" {start} is element {place}; thread {at} starts at element {at}."
 
 
 def other_part(layout, threads, part):
@@ -405,16 +599,28 @@ def other_part(layout, threads, part):
         blocked = divided_by(layout, owned)
     except ValueError:
         return ""
-    tables = {
-        f"{part} are the elements of one tile, one for each thread.": [
-            within.table() for within, _ in divided_by(layout, threads)
-        ],
-        "This is the result if each mode is divided by the number of elements that a "
-        "thread has in it, and not by the number of threads.": [
-            across.table() for _, across in blocked
-        ],
-    }
-    return only_one(tables, [mode.table() for mode in part])
+    tables = [
+        (
+            f"{part} are the elements of one tile, one for each thread.",
+            [within.table() for within, _ in divided_by(layout, threads)],
+        ),
+        (
+            "This is the result if each mode is divided by the number of elements that "
+            "a thread has in it, and not by the number of threads.",
+            [across.table() for _, across in blocked],
+        ),
+    ]
+    if said := only_one(tables, [mode.table() for mode in part]):
+        return said
+    if len(part) != 2:
+        return ""
+    sides = zip(("rows", "columns"), layout, threads, owned, part, strict=True)
+    return "".join(
+        f" Of {mode.size} {side}, it owns every {ordinal(many)}, {right} in all; this "
+        f"layout has {mine.size}."
+        for side, mode, many, right, mine in sides
+        if mine.size != right
+    )
 
 
 def same_part(got, wanted):
@@ -499,8 +705,9 @@ def swizzled(index, bits, base, shift):
 
 def random_swizzles(rng):
     """Return indices with swizzles."""
-    cases = [(0b110100, 2, 1, 3), (0b110100, 1, 1, 3), (33, 5, 0, 5)]
-    cases += [(64, 3, 3, 3), (1023, 3, 3, 3), (1023, 3, 2, 3), (200, 0, 3, 3)]
+    cases = [(0b1110100, 2, 1, 3), (0b110100, 2, 1, 3), (0b110100, 1, 1, 3)]
+    cases += [(33, 5, 0, 5), (64, 3, 3, 3), (1023, 3, 3, 3), (1023, 3, 2, 3)]
+    cases += [(200, 0, 3, 3)]
     for _ in range(16):
         bits, base = int(rng.integers(1, 5)), int(rng.integers(0, 5))
         shift = int(rng.integers(bits, 6))
@@ -514,6 +721,7 @@ def why_not_this_place(index, bits, base, shift, got):
         return "An index is an integer."
     right = layouts.swizzle(bits, base, shift)(index)
     mask = ((1 << bits) - 1) << base
+    cause = other_mask(index, bits, base, shift, got)
     width = max(index, got, right, mask << shift).bit_length()
     before, mine, aim = (f"{number:0{width}b}" for number in (index, got, right))
     if (got ^ right) & ~mask:
@@ -522,16 +730,30 @@ def why_not_this_place(index, bits, base, shift, got):
         others = "others have changed"
         if len(changed) == 1:
             others = f"bit {changed[0]} has changed"
-        return f"Only {may} may change. From {before} to {mine}, {others}."
+        return f"Only {may} may change. From {before} to {mine}, {others}.{cause}"
     said = f"{before} should become {aim}, and becomes {mine}."
     if not bits:
         return f"{said} No bits are to move."
     taken, done = (right ^ index) >> base, (got ^ index) >> base
     which = f"The {bits} bits" if bits > 1 else "The bit"
+    if cause:
+        return f"{said}{cause}"
     verb = "are" if bits > 1 else "is"
     they = "they are" if bits > 1 else "it is"
     return (
         f"{said} {which} from bit {base + shift} on {verb} {taken:0{bits}b}, and "
         f"{they} XORed with what is there from bit {base} on. Here, what is there "
         f"changes as if XORed with {done:0{bits}b}."
+    )
+
+
+def other_mask(index, bits, base, shift, got):
+    """Say so if this is the result of a mask without the last step, minus 1."""
+    mask = 1 << bits
+    moved = (index >> (base + shift) & mask) << base
+    if bits < 2 or not moved or got != index ^ moved:
+        return ""
+    return (
+        f" A mask of {bits} ones is {mask - 1:b}. This is the result if the mask is "
+        f"{mask:b}."
     )

@@ -84,14 +84,15 @@ figure("layout", layout="((2,2),8):((16,1),2)")
 # | `3` | `4` | `8` | 3 · 8 = 24 |
 # | `(1, 2)` | `(4, 8)` | `(8, 1)` | 1 · 8 + 2 · 1 = 10 |
 # | `9` | `(4, 8)` | `(8, 1)` | the same as for (1, 2) |
+# | `40` | `(4, 8)` | `(8, 1)` | 0 · 8 + 10 · 1 = 10, as for (0, 10) |
 # | `((1, 0), 2)` | `((2, 2), 8)` | `((16, 1), 2)` | 16 + 0 + 4 = 20 |
 # | `(1, 2)` | `((2, 2), 8)` | `((16, 1), 2)` | the same as for ((1, 0), 2) |
 #
 # To split a number, start on the left and divide by the size of the first mode: the
 # remainder is the coordinate in that mode, and the quotient goes on to the next mode.
-# The last mode takes what is left. The size of a nested mode is the product of its
-# sizes; `layouts.size((2, 2))` is 4. Stuck? Run `hint("crd2idx")`; there are three
-# hints.
+# The last mode takes what is left, even if that is more than its size, as it is for
+# number 40 of `(4, 8)`. The size of a nested mode is the product of its sizes;
+# `layouts.size((2, 2))` is 4. Stuck? Run `hint("crd2idx")`; there are three hints.
 
 # %%
 def crd2idx(coordinate, shape, stride):
@@ -150,7 +151,8 @@ check(
 # elementwise kernel. It works from the other end, because PyTorch's fastest dimension
 # is the last.
 #
-# `coalesce(layout)` returns a `Layout` with as few modes as possible and no nesting.
+# `coalesce(layout)` returns a `Layout` with as few modes as possible and no nesting. If
+# a single mode is left, `Layout(32, 1)` and `Layout((32,), (1,))` are both right.
 # `modes(layout)` lists the (size, stride) pairs without the nesting. Stuck?
 # `hint("coalesce")`.
 
@@ -176,7 +178,7 @@ def coalesce(layout):
 # %%
 check(
     coalesce,
-    spec=layouts.coalesce,
+    spec=checks.coalesced,
     inputs=checks.random_layouts,
     same=checks.same_coalesced,
     without=("layouts.coalesce",),
@@ -295,6 +297,7 @@ for pair in (("(6,2):(8,2)", "3:4"), ("(4,2):(1,10)", "6:1")):
 # | `4:2` | 24 | `(2,3):(1,8)` | elements 2 apart; then 3 blocks of 8 |
 # | `(2,2):(1,6)` | 24 | `(3,2):(2,12)` | gaps from 2 and from 4; then 2 blocks of 12 |
 # | `(4,6):(1,4)` | 24 | `1:0` | nothing is left |
+# | `(4,3):(1,0)` | 24 | `6:4` | as for `4:1`; a mode of stride 0 is ignored |
 #
 # Go through the layout's modes **in order of their strides**. Keep one number,
 # `reached`, below which all indices are filled. At first it is 1, because only index 0

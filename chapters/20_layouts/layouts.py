@@ -25,7 +25,8 @@ EXAMPLE = "shape:stride, as in (4,2):(1,4)"
 class Layout:
     """A shape and its strides, nested alike; without strides, column-major.
 
-    Raises ValueError for sizes below 1, and for strides nested in another way.
+    A layout with a size of 0 has no coordinates. Raises ValueError for negative sizes,
+    and for strides nested in another way.
     """
 
     shape: Any
@@ -37,8 +38,8 @@ class Layout:
             stride = _compact(shape)
         else:
             stride = _tuples(self.stride, "stride")
-        if any(n < 1 for n in _leaves(shape)):
-            raise ValueError(f"shape {written(shape)}: every size is at least 1")
+        if any(n < 0 for n in _leaves(shape)):
+            raise ValueError(f"shape {written(shape)}: no size is negative")
         if _form(shape) != _form(stride):
             raise ValueError(
                 f"{written(shape)}:{written(stride)} has no stride for every size: "
@@ -77,6 +78,8 @@ class Layout:
     @property
     def cosize(self) -> int:
         """One more than the largest index: how many elements the memory must have."""
+        if not self.size:
+            return 0
         return 1 + sum((n - 1) * step for n, step in modes(self) if step > 0)
 
     def table(self) -> list[int]:
@@ -87,12 +90,16 @@ class Layout:
 def parse(text: str) -> Layout:
     """Read a layout as it is written, "(4,(2,3)):(1,(4,8))" or "8:2".
 
-    Without a colon the strides are column-major. Raises ValueError.
+    Without a colon the strides are column-major. Raises ValueError, for sizes of 0 as
+    well.
     """
     parts = text.split(":")
     if len(parts) > 2:
         raise ValueError(f"{text!r} is no layout; write {EXAMPLE}")
-    return Layout(*(_read(part, text) for part in parts))
+    layout = Layout(*(_read(part, text) for part in parts))
+    if not layout.size:
+        raise ValueError(f"{text!r} has no coordinates: every size is at least 1")
+    return layout
 
 
 def written(value: IntTuple) -> str:
@@ -162,8 +169,10 @@ def coalesce(layout: Layout) -> Layout:
 def composition(a: Layout, b: Layout) -> Layout:
     """Return the layout R with R(c) = A(B(c)), whose coordinates are those of B.
 
-    Raises ValueError where B's steps do not fit A's modes.
+    Raises ValueError where B's steps do not fit A's modes, or one of them is empty.
     """
+    if not a.size or not b.size:
+        raise ValueError(f"no layout is {a} o {b}: one of them has no coordinates")
     found = _composed(a, b)
     for c in range(b.size):
         if b(c) < a.size and found(c) != a(b(c)):
@@ -209,6 +218,8 @@ def complement(layout: Layout, target: int) -> Layout:
     Its strides increase, and together the two reach each index once. Raises ValueError
     where no layout does that.
     """
+    if not layout.size:
+        raise ValueError(f"{layout} has no complement: it has no coordinates")
     sizes, steps, reached = [], [], 1
     for step, n in sorted((step, n) for n, step in modes(layout)):
         if n == 1 or step == 0:

@@ -1,4 +1,4 @@
-# verdict: exception
+# verdict: answer
 # Sort the modes as they are: by size, and then by stride.
 def complement(layout, target):
     """Return where the repetitions of a layout start, up to a target."""
@@ -11,4 +11,4 @@ def complement(layout, target):
         reached = size * stride
     sizes.append(target // reached)
     strides.append(reached)
-    return coalesce(Layout(tuple(sizes), tuple(strides)))  # <- here
+    return layouts.coalesce(Layout(tuple(sizes), tuple(strides)))  # <- here

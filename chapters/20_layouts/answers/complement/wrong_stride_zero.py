@@ -1,5 +1,5 @@
 # verdict: exception
-# A mode of stride 0 fills nothing, and then there is nothing to divide by.
+# A mode of stride 0 is a mode like the others.
 def complement(layout, target):
     """Return where the repetitions of a layout start, up to a target."""
     sizes, strides, reached = [], [], 1
@@ -7,9 +7,9 @@ def complement(layout, target):
     for stride, size in sorted((d, n) for n, d in modes(layout)):
         if size == 1:
             continue
-        sizes.append(max(stride // reached, 1))  # <- here
+        sizes.append(stride // reached)
         strides.append(reached)
         reached = size * stride
-    sizes.append(target // reached)
+    sizes.append(target // reached)  # <- here
     strides.append(reached)
     return layouts.coalesce(Layout(tuple(sizes), tuple(strides)))

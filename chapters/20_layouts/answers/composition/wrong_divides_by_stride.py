@@ -19,4 +19,4 @@ def composition(a, b):
             step = 1
     sizes.append(left)
     strides.append(step * last)
-    return coalesce(Layout(tuple(sizes), tuple(strides)))  # <- here
+    return layouts.coalesce(Layout(tuple(sizes), tuple(strides)))  # <- here

@@ -1,5 +1,5 @@
-# verdict: pass
-# Take the remainder in the last mode, too; it changes nothing within the shape.
+# verdict: wrong-value
+# Take the remainder in the last mode, too; within the shape, it changes nothing.
 def crd2idx(coordinate, shape, stride):
     """Return the index of a coordinate, which may be a number at any level."""
 
@@ -11,4 +11,4 @@ def crd2idx(coordinate, shape, stride):
             parts.append(coordinate // before % layouts.size(mode))
             before *= layouts.size(mode)
         coordinate = tuple(parts)
-    return sum(map(crd2idx, coordinate, shape, stride))
+    return sum(map(crd2idx, coordinate, shape, stride))  # <- here
