@@ -174,12 +174,17 @@ def memory(most: float, record: Record, given: int) -> Wrong | str:
     share = record.peak / max(given, 1)
     if share <= most:
         return f"at most {share:.1f} times the inputs' bytes alive at once"
+    asks = "What is kept for the backward, and until when?"
+    if record.again:
+        asks = (
+            "What is kept for the backward, and what is made again? The peak may be in "
+            "the forward, or in the backward, when a piece is computed again."
+        )
     return Wrong(
         "held",
         f"At its peak the call holds {share:.1f} times the bytes of its inputs; "
         f"{most:g} times are enough.",
-        "What is kept for the backward, and what is made again? The peak may be in the "
-        "forward, or in the backward, when a piece is computed again.",
+        asks,
         [],
     )
 
