@@ -1,8 +1,12 @@
 """Specifications and data for the checks of lab 23, and a test by differences."""
 
+from itertools import combinations
+
 import numpy as np
 from numba import cuda
 from numpy.lib.stride_tricks import sliding_window_view
+
+from weft.wording import joined
 
 from .kernels import grad_weights
 from .transforms import POINTS
@@ -131,9 +135,21 @@ def how(w, name, turn, centre, exchanged, way, shift):
         right * (size - 1 - 2 * middle) if mine != right else 0
         for mine, right, size, middle in zip(way, turn, w.shape, centre, strict=True)
     )
-    if not any(shift) or tuple(shift) == reversed_w:
-        return f"This is the result if {said}. Which way should the indices go?"
+    asks = "Which way should the indices go?"
+    if tuple(shift) == reversed_w:
+        reverses = reversal(way, turn)
+        return f"This is the result if {said}, or if {reverses}. {asks}"
+    if not any(shift):
+        return f"This is the result if {said}. {asks}"
     return f"This is the result if {meets}, and {said}."
+
+
+def reversal(way, turn):
+    """Say how w is reversed if that makes the indices of the image seem to go `way`."""
+    rows, columns = (mine != right for mine, right in zip(way, turn, strict=True))
+    if rows and columns:
+        return "w is reversed" + " once more" * (turn[0] < 0)
+    return f"the {'rows' if rows else 'columns'} of w are in reverse order"
 
 
 def why_not_correlated(x, w, out):
@@ -147,7 +163,55 @@ def why_not_full(dy, w, dx):
     """Say which mistake in a full convolution gives these results, or ""."""
     if dx.size not in EXPLAINED:
         return ""
-    return misplaced(dy, w, dx, "dy", (-1, -1), (0, 0))
+    above, beside = (size - 1 for size in w.shape)
+    made = wrong_at_the_edge(dy, w, "dy", above, beside)
+    right = turned_round(dy, w, above, beside)
+    return the_one(dx, right, made) or misplaced(dy, w, dx, "dy", (-1, -1), (0, 0))
+
+
+def wrong_at_the_edge(x, w, name, above, beside):
+    """Return convolutions of x, in a frame of zeros, with a mistake at the edge."""
+    edges = {
+        "row 0": np.s_[0],
+        "the last row": np.s_[-1],
+        "column 0": np.s_[:, 0],
+        "the last column": np.s_[:, -1],
+    }
+    made = {}
+    for count in range(1, len(edges) + 1):
+        for which in combinations(edges, count):
+            left = x.copy()
+            for edge in which:
+                left[edges[edge]] = 0
+            said = f"{joined(which)} of {name} {'are' if count > 1 else 'is'} left out"
+            asks = "Which of the bounds leaves out too much?"
+            made[f"This is the result if {said}. {asks}"] = turned_round(
+                left, w, above, beside
+            )
+    return made | ending_early(x, w, name, above, beside)
+
+
+def ending_early(x, w, name, above, beside):
+    """Return convolutions by loops that end at the first element outside x.
+
+    As p and q grow, the indices fall. So a sum is right or 0: tap 0 is inside, or not.
+    """
+    right = turned_round(x, w, above, beside)
+    i, j = np.indices(right.shape)
+    row = i + w.shape[0] - 1 - above < x.shape[0]
+    column = j + w.shape[1] - 1 - beside < x.shape[1]
+    made = {}
+    for loops, first, zero, inside in (
+        ("loop over p ends", "row", "p", row),
+        ("loop over q ends", "column", "q", column),
+        ("loops over p and q end", "element", "p = q", row & column),
+    ):
+        said = (
+            f"the {loops} at the first {first} outside {name}, or if the {first} for "
+            f"{zero} = 0 decides for all. Can a later {first} be inside?"
+        )
+        made[f"This is the result if {said}"] = right * inside
+    return made
 
 
 OUTSIDE = {
@@ -170,6 +234,7 @@ def why_not_same(x, w, out):
         found = slide(framed, w[::-1, ::-1])
         if said not in made or is_clearly(out, found, made[said]):
             made[said] = found
+    made |= wrong_at_the_edge(x, w, "x", ph, pw)
     right = turned_round(x, w, ph, pw)
     lies = (-1, -1), (ph, pw)
     return the_one(out, right, made) or misplaced(x, w, out, "x", *lies)
@@ -267,14 +332,18 @@ def rows_to_transform(rng, rows):
     return parts[0] + 1j * parts[1], roots(POINTS)
 
 
+def butterfly(a, b, factor):
+    """Return both results of a butterfly."""
+    return a + b * factor, a - b * factor
+
+
 def passes(
-    x, table, sizes=None, twiddle=None, position=None, places=None, pair=None, by=None
+    x, table, sizes=None, twiddle=None, position=None, places=None, pair=butterfly
 ):
     """Transform rows in passes, with a mistake in one of their parts.
 
     sizes: s of each pass. twiddle: (k, s) → the index in the table. position: (t, s) →
-    k. places: (t, k, s) → where the results go. pair: (a, b) → the results. by: (a, b,
-    factor) → the numbers that are added and subtracted.
+    k. places: (t, k, s) → where the results go. pair: (a, b, factor) → the results.
     """
     z, t = x.astype(complex), np.arange(POINTS // 2)
     for s in sizes or [1 << level for level in range(10)]:
@@ -282,10 +351,9 @@ def passes(
         at = twiddle(k, s) if twiddle else k * (POINTS // 2 // s)
         factor = table[at % POINTS]
         a, b = z[:, t], z[:, t + POINTS // 2]
-        a, b = by(a, b, factor) if by else (a, b * factor)
         first, second = places(t, k, s) if places else (2 * t - k, 2 * t - k + s)
         new = np.zeros_like(z)
-        new[:, first], new[:, second] = pair(a, b) if pair else (a + b, a - b)
+        new[:, first], new[:, second] = pair(a, b, factor)
         z = new
     return z
 
@@ -307,6 +375,7 @@ def why_not_in_passes(x, table, out):
     half = POINTS // 2
     right = passes(x, table)
     steps = "How many steps of the table make a full turn? How many does k = 1 take?"
+    before = "Which number does it multiply in this algorithm, and when?"
     made = {
         "the roots in the table are taken twice as far apart: for k = 1 and s = 2, "
         f"the factor is table[{half}], which is -1. {steps}": (
@@ -322,21 +391,35 @@ def why_not_in_passes(x, table, out):
         "the factors turn counter-clockwise.": passes(x, table.conj()),
         "the factor is always 1.": passes(x, table, twiddle=lambda k, s: 0 * k),
         "a is multiplied by the factor, and b is not.": (
-            passes(x, table, by=lambda a, b, factor: (a * factor, b))
+            passes(x, table, pair=lambda a, b, w: (a * w + b, a * w - b))
         ),
-        "both a and b are multiplied by the factor.": (
-            passes(x, table, by=lambda a, b, factor: (a * factor, b * factor))
+        "both a and b are multiplied by the factor, or both results are.": (
+            passes(x, table, pair=lambda a, b, w: ((a + b) * w, (a - b) * w))
+        ),
+        f"the factor multiplies the difference, after the butterfly. {before}": (
+            passes(x, table, pair=lambda a, b, w: (a + b, (a - b) * w))
+        ),
+        f"the factor multiplies the sum, after the butterfly. {before}": (
+            passes(x, table, pair=lambda a, b, w: ((a + b) * w, a - b))
+        ),
+        "b is multiplied by the factor in the sum, and not in the difference.": (
+            passes(x, table, pair=lambda a, b, w: (a + b * w, a - b))
+        ),
+        "b is multiplied by the factor in the difference, and not in the sum.": (
+            passes(x, table, pair=lambda a, b, w: (a + b, a - b * w))
         ),
         "a - b goes where a + b belongs, and a + b where a - b belongs.": (
-            passes(x, table, pair=lambda a, b: (a - b, a + b))
+            passes(x, table, pair=lambda a, b, w: (a - b * w, a + b * w))
         ),
         "b - a goes where a + b belongs, and a + b where a - b belongs.": (
-            passes(x, table, pair=lambda a, b: (b - a, a + b))
+            passes(x, table, pair=lambda a, b, w: (b * w - a, a + b * w))
         ),
         "b - a is stored, and not a - b.": (
-            passes(x, table, pair=lambda a, b: (a + b, b - a))
+            passes(x, table, pair=lambda a, b, w: (a + b * w, b * w - a))
         ),
-        "a + b is stored twice.": passes(x, table, pair=lambda a, b: (a + b, a + b)),
+        "a + b is stored twice.": (
+            passes(x, table, pair=lambda a, b, w: (a + b * w,) * 2)
+        ),
         "each pass stores its results in 2 t and 2 t + 1. How do these places depend "
         "on k and s?": passes(x, table, places=lambda t, k, s: (2 * t, 2 * t + 1)),
         "each pass stores its results in t and t + n/2, where it has read. How do the "

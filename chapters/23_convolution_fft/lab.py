@@ -82,7 +82,8 @@ print("convolution, same ", np.convolve(x4, w3, "same"))
 #
 # One thread computes one result, so the guard checks indices of `out`. Accumulate in a
 # float32 variable, not in `out`: at the beginning, `out` contains whatever was in
-# memory. Stuck? `hint("correlate")`; there are three hints.
+# memory. In a verdict, `13 × 40 × 3 × 2` means an image of 13 × 40 and a filter of
+# 3 × 2. Stuck? `hint("correlate")`; there are three hints.
 #
 # ```python
 # correlate(x, w, out)    # (h, w), (kh, kw) -> (h - kh + 1, w - kw + 1)  float32
@@ -131,8 +132,9 @@ check(
 #     out[row, col] = sum over p, q of   x[row + ph - p, col + pw - q] * w[p, q]
 #
 # There are no zeros in memory beyond the edges, so the kernel has to check its indices.
-# In Python, and in Numba, index -1 is the last element, so neither reports an error.
-# Stuck? `hint("convolve_same")`.
+# In Python, and in Numba, index -1 is the last element, so neither reports an error. In
+# a verdict, `9 × 35 × 1 × 2` means an image of 9 × 35 with `ph` = 1 and `pw` = 2, so
+# the filter is 3 × 5. Stuck? `hint("convolve_same")`.
 #
 # ```python
 # convolve_same(x, w, out)    # (h, w), (kh, kw) -> (h, w)  float32
@@ -360,7 +362,8 @@ five.expect("correlate_tiled", at_least=1.5, times="correlate")
 # where dy counts as 0 outside its matrix. The minus signs say that this is a
 # convolution, and since dx is larger than dy, it is the *full* convolution. Write the
 # kernel for `dx`. (The kernel for `dw`, in `kernels.py`, has one block per tap and a
-# sum as in chapter 14.) Stuck? `hint("grad_data")`.
+# sum as in chapter 14.) In a verdict, `7 × 33 × 3 × 2` means that dy is 7 × 33 and w is
+# 3 × 2. Stuck? `hint("grad_data")`.
 #
 # ```python
 # grad_data(dy, w, dx)    # (h, w), (kh, kw) -> (h + kh - 1, w + kw - 1)  float32

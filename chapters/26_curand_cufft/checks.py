@@ -6,6 +6,8 @@ import numpy as np
 import torch
 
 from weft.checking.slips import result_if
+from weft.checking.source import line_with, returns
+from weft.checking.verdict import Failed, Verdict
 from weft.libraries.philox import philox_words, words
 from weft.wording import several
 
@@ -244,16 +246,18 @@ def some_words(rng, n):
 
 def upper_24(words):
     """Return the upper 24 bits of each word as a fraction."""
-    return ((words >> np.uint32(8)) / 2**24).astype(np.float32)
+    return upper_bits(words, 24, 24)
+
+
+def upper_bits(words, bits, scale):
+    """Return the upper bits of each word, times 2^-scale."""
+    return ((words >> np.uint32(32 - bits)) / 2**scale).astype(np.float32)
 
 
 odd_bits = result_if(
     {
         "it is made of the lower 24 bits of each word; keep the upper ones": (
             lambda words: ((words & np.uint32(0xFFFFFF)) / 2**24).astype(np.float32)
-        ),
-        "it is made of the upper 23 bits of each word; a float32 has 24": (
-            lambda words: ((words >> np.uint32(9)) / 2**23).astype(np.float32)
         ),
         "it is made of all 32 bits of each word; a float32 rounds the largest of them "
         "up to 1": lambda words: words.astype(np.float32) / np.float32(2**32),
@@ -265,6 +269,17 @@ odd_bits = result_if(
                 (words >> np.uint32(8)).astype(np.float32) / np.float32(2**24 - 1)
             )
         ),
+    }
+    | {
+        f"it is made of the upper {several(bits, 'bit')} of each word; a float32 has "
+        "24": lambda words, bits=bits: upper_bits(words, bits, bits)
+        for bits in range(1, 24)
+    }
+    | {
+        f"the word is shifted by {32 - bits}, which leaves {several(bits, 'bit')}; 24 "
+        "must remain": lambda words, bits=bits: upper_bits(words, bits, 24)
+        for bits in range(1, 32)
+        if bits != 24
     },
     tolerance=0,
 )
@@ -298,7 +313,7 @@ def some_places(rng):
     another order.
     """
     cases = [(0, 8, 0), (53, 8, 0), (5, 8, 0), (21, 8, 0), (32, 8, 0)]
-    cases += [(77, 8, 0), (3, 8, 12)]
+    cases += [(77, 8, 0), (3, 8, 76)]
     cases += [(70, 8, 8), (300, 256, 4), (1023, 256, 0), (1024, 256, 0)]
     for _ in range(10):
         threads = 32 * int(rng.integers(1, 9))
@@ -311,6 +326,19 @@ def in_fours(i, threads, offset):
     """Return the place of element i if the numbers of a counter are neighbours."""
     rounds, rest = divmod(i, 4 * threads)
     return rest // 4, offset // 4 + rounds, rest % 4
+
+
+def of_the_offset(counter, right, offset):
+    """Say which mistake with the offset gives a counter, or ""."""
+    parts = {right - offset // 4: "is left out"}
+    parts[right - offset // 4 + offset] = "is added as it is"
+    if offset == 0 or counter not in parts:
+        return ""
+    return (
+        f"The counter is {counter}. This is the result if the offset, {offset}, "
+        f"{parts[counter]}. The offset counts numbers: how many of them does a counter "
+        "make?"
+    )
 
 
 def same_place(got, answer):
@@ -348,6 +376,8 @@ def same_place(got, answer):
                     f"The word is {part}, but a counter has only words 0 to 3. After "
                     "word 3, a thread goes on with word 0 of its next counter."
                 )
+            if name == "counter" and (why := of_the_offset(part, aim, arguments[2])):
+                return why
             return f"The {name} is {part}, but {reasons[name]}"
     return ""
 
@@ -369,6 +399,19 @@ def thinned(x, p, seed, first):
     return torch.where(stays, x / (1 - p), torch.zeros_like(x))
 
 
+SHARE = 0.25
+SCALED_TWICE = (
+    "This is the result if the gradient is multiplied by 1 / (1 - p) twice. What has "
+    "`thinned` done to it already?"
+)
+NOT_SCALED = (
+    "This is the result if the gradient is not multiplied by 1 / (1 - p). What does "
+    "the forward pass do to the elements that stay?"
+)
+AS_IT_IS = (
+    "This is the result if the gradient is returned as it is. What does the forward "
+    "pass do to each element?"
+)
 USED = "counters of the forward pass"
 
 
@@ -387,8 +430,8 @@ def same_counters(first):
 def same_twice(x, seed, first):
     """Two layers of dropout in a row; the second continues after the first."""
     between = first + -(-torch.numel(x) // 4)
-    once = thinned(x, 0.25, seed, first)
-    return thinned(once, 0.25, seed, between)
+    once = thinned(x, SHARE, seed, first)
+    return thinned(once, SHARE, seed, between)
 
 
 def other_counters(x, seed, first, result):
@@ -414,40 +457,104 @@ def other_counters(x, seed, first, result):
 def two_layers(dropout, x, seed, first):
     """Apply two layers of dropout with one generator, and look after it."""
     generator = Generator(seed, first)
-    kept = []
+    saved = []
     with torch.autograd.graph.saved_tensors_hooks(
-        lambda tensor: kept.append(tensor) or tensor, lambda tensor: tensor
+        lambda tensor: saved.append(tensor) or tensor, lambda tensor: tensor
     ):
-        once = dropout.apply(x, 0.25, generator)
-    used, needed = generator.offset - first, -(-x.numel() // 4)
-    if used != needed:
-        less = "would use some of them again"
-        more = "would skip counters that no layer has used"
-        raise ValueError(
-            f"{x.numel()} elements use {needed} counters, and the offset has "
-            f"moved on by {used}: the next layer "
-            f"{less if used < needed else more}"
-        )
+        once = dropout.apply(x, SHARE, generator)
+    moved_on(dropout, x.numel(), generator.offset - first)
+    nothing_kept(dropout, x, saved, once.grad_fn)
     middle = generator.offset
-    held = list(vars(once.grad_fn).values()) if once.grad_fn else []
-    for value in held:
-        held += value if isinstance(value, tuple | list) else ()
-    arrays = torch.Tensor, np.ndarray
-    kept += [value for value in held if isinstance(value, arrays)]
-    if kept:
-        size = sum(tensor.nbytes for tensor in kept)
-        raise ValueError(
-            f"{size} bytes of arrays are kept for the backward pass, and x has "
-            f"{x.nbytes}; the mask can be made again"
-        )
-    twice = dropout.apply(once, 0.25, generator)
-    for result, used in (
-        (once, range(first, middle)),
-        (twice, range(middle, middle + needed)),
-    ):
-        if result.grad_fn:
-            result.grad_fn.metadata[USED] = used
+    twice = dropout.apply(once, SHARE, generator)
+    for which, result, begin in (("first", once, first), ("second", twice, middle)):
+        if node := result.grad_fn:
+            node.metadata[USED] = range(begin, begin + middle - first)
+            node.register_hook(gradient_of(dropout, which, seed, begin))
     return twice
+
+
+def refused(dropout, headline, message, why, pattern):
+    """Return the error that ends a check, at the line of `forward` with a pattern."""
+    places = line_with(dropout.forward, pattern) or returns(dropout.forward)
+    return Failed(
+        Verdict(dropout.__name__, "exception", message, why, places, headline=headline)
+    )
+
+
+def moved_on(dropout, size, used):
+    """Refuse an offset that has not moved on by the counters of `size` elements."""
+    needed = -(-size // 4)
+    if used == needed:
+        return
+    less = "would use some of them again"
+    more = "would skip counters that no layer has used"
+    why = {
+        0: "It is as it was before the call. Which line should set it?",
+        size // 4: (
+            f"This is the result if {size} / 4 is rounded down. Which counter do the "
+            "last elements use?"
+        ),
+        size: (
+            "This is the result if the offset counts numbers. How many numbers does "
+            "a counter make?"
+        ),
+    }
+    raise refused(
+        dropout,
+        "the offset is wrong",
+        f"{size} elements use {several(needed, 'counter')}, and the offset has moved "
+        f"on by {used}: the next layer {less if used < needed else more}.",
+        why.get(used, ""),
+        r".*\.offset\s*\+?=[^=]",
+    )
+
+
+def nothing_kept(dropout, x, saved, node):
+    """Refuse tensors and arrays that a layer keeps for its backward pass."""
+    kept = [("save_for_backward", tensor) for tensor in saved]
+    held = list(vars(node).items()) if node else []
+    for name, value in held:
+        if isinstance(value, tuple | list):
+            held += [(name, part) for part in value]
+        if isinstance(value, torch.Tensor | np.ndarray):
+            kept.append((name, value))
+    if kept:
+        raise refused(
+            dropout,
+            "it keeps an array",
+            f"{sum(array.nbytes for _, array in kept)} bytes of arrays are kept for "
+            f"the backward pass, and x has {x.nbytes}.",
+            "The mask can be made again. Which numbers does that take?",
+            rf".*ctx\.{kept[0][0]}\b",
+        )
+
+
+def gradient_of(dropout, which, seed, first):
+    """Return a hook that refuses a gradient with a known mistake in a layer."""
+
+    def look(to_inputs, of_results):
+        got, given = to_inputs[0], of_results[0]
+        if got is None or given is None or got.shape != given.shape:
+            return
+        right = thinned(given, SHARE, seed, first)
+        times = "{:.4g} times what it should be".format
+        made = (
+            (right / (1 - SHARE), times(1 / (1 - SHARE)), SCALED_TWICE),
+            (right * (1 - SHARE), times(1 - SHARE), NOT_SCALED),
+            (given, "the gradient of the layer's result", AS_IT_IS),
+        )
+        fits = [said for one, *said in made if torch.allclose(got, one, rtol=1e-4)]
+        if len(fits) == 1 and right.any():
+            ((what, why),) = fits
+            message = (
+                f"The check applies two layers in a row. In the {which}, the gradient "
+                f"of x is {what}."
+            )
+            said = "gradient", message, why, returns(dropout.backward)
+            when = f"size {got.numel()}"
+            raise Failed(Verdict(dropout.__name__, *said, when=when))
+
+    return look
 
 
 def recording(rng, n, channels, more):
@@ -468,8 +575,9 @@ def how_wide(x, room, out):
     Otherwise return how wide the array is that x is a part of, if it is a part.
     """
     mine, width = x.shape[1], x.stride(0)
-    if why := read_elsewhere(x, room, out) or stored_elsewhere(x, room, out):
-        return why
+    for reason in (read_elsewhere, stored_elsewhere, of_another_size):
+        if why := reason(x, room, out):
+            return why
     if width == mine:
         return ""
     return f"x is {mine} of the {width} channels of an array."
@@ -533,6 +641,27 @@ def stored_elsewhere(x, room, out):
     return ""
 
 
+def of_another_size(x, room, out):
+    """Return how many samples a plan has transformed, if these are their spectra."""
+    (n, channels), (_, count) = x.shape, out.shape
+    found = set()
+    for size in range(1, n):
+        spectra = by_numpy(x[:size].numpy(), room)
+        stored = spectra.shape[1]
+        for dist in {count, stored}:
+            made = np.full(out.size, np.nan, complex)
+            made[places(1, dist, stored, channels)] = spectra
+            if np.allclose(made, out.ravel(), 1e-3, 1e-3, equal_nan=True):
+                found.add(size)
+    if len(found) != 1:
+        return ""
+    return (
+        f"This is the result if the plan transforms {several(found.pop(), 'sample')} "
+        f"of each channel, and x has {n}. Which argument of `make_plan_many` is the "
+        "size of a transform?"
+    )
+
+
 def signals(rng, batch, n, k):
     """Return signals, a filter, and room for the results."""
     x, w = rng.normal(0, 1, (batch, n)), rng.normal(0, 1, (1, k))
@@ -576,6 +705,36 @@ def wrong_factor(x, w, room, out):
     )
 
 
+def spectra_too_wide(x, w, room, out):
+    """Return how wide the arrays of the spectra are, if the plan's rows are shorter."""
+    batch, length = len(x), room.shape[1]
+    if batch == 1:
+        return ""
+    found = []
+    for size in {length, good_size(length), 1 << (length - 1).bit_length()}:
+        stored = size // 2 + 1
+        for width in range(stored + 1, size + 1):
+            spectra, response = (
+                np.zeros(batch * width, complex),
+                np.zeros(width, complex),
+            )
+            spectra[: batch * stored] = np.fft.rfft(x, size).ravel()
+            response[:stored] = np.fft.rfft(w[0], size)
+            products = (spectra.reshape(batch, width) * response).ravel()
+            rows = products[: batch * stored].reshape(batch, stored)
+            if np.allclose(np.fft.irfft(rows, size)[:, :length], out, atol=1e-3):
+                found.append((size, width))
+    if len(found) != 1:
+        return ""
+    ((size, width),) = found
+    return (
+        f"This is the result if the arrays of the spectra have {width} columns: row 0 "
+        f"is right, and the others are not. How many complex results does a real "
+        f"transform of size {size} have, and how far apart does the plan store its "
+        "rows?"
+    )
+
+
 def wraps_around(x, w, room, out):
     """Return which transform is too short, if that is what has gone wrong."""
     full = by_definition(x, w, room)
@@ -587,4 +746,4 @@ def wraps_around(x, w, room, out):
                 f"This is a circular convolution of size {size}: the last "
                 f"{full.shape[1] - size} results are added to the first."
             )
-    return wrong_factor(x, w, room, out)
+    return wrong_factor(x, w, room, out) or spectra_too_wide(x, w, room, out)

@@ -160,7 +160,7 @@ check(
     uniform,
     spec=checks.upper_24,
     inputs=checks.some_words,
-    sizes=[1, 6, 70],
+    sizes=[6, 1, 70],
     launch=lambda n: (-(-n // 32), 32),
     full=1_000_003,
     tolerance=0,
@@ -372,12 +372,13 @@ uniforms.expect("torch.rand", at_least=1.5, times="compiled")
 # kernel has to do two more things. It has to assign the counters, so that no two layers
 # share a mask, and to use the counters of each forward pass again in the backward pass.
 #
-# Here a `Generator` assigns the counters. It has a seed and an offset, which is the
-# number of counters used so far. (PyTorch's offset counts numbers instead, and each
-# counter makes four.) `thinned(x, p, seed, first)` sets a fraction `p` of `x` to 0 and
-# scales the other elements. It computes the mask from counters `first`, `first + 1`,
-# ..., one for every four elements. If the size is not a multiple of four, it uses only
-# some of the last four numbers.
+# Here a `Generator` assigns the counters. Its attributes are `seed` and `offset`, which
+# is the number of counters used so far. Your layer has to advance it: assign to
+# `generator.offset`. (PyTorch's offset counts numbers instead, and each counter makes
+# four.) `thinned(x, p, seed, first)` sets a fraction `p` of `x` to 0 and scales the
+# other elements. It computes the mask from counters `first`, `first + 1`, ..., one for
+# every four elements. If the size is not a multiple of four, it uses only some of the
+# last four numbers.
 #
 # Write the autograd function. PyTorch calls its `forward` to compute the result, and
 # later its `backward` with the gradient of this result. What `forward` stores in `ctx`,
@@ -426,7 +427,7 @@ check(
     ),
     call=checks.two_layers,
     because=checks.other_counters,
-    sizes=[5, 8, 30, 63],
+    sizes=[30, 5, 8, 63],
 )
 
 # %% [markdown] tags=["solution"]
@@ -541,7 +542,8 @@ check(
 # exercise are for rows without gaps: `planned(kind, size, batch)` makes
 # such a plan. The other helpers work on arrays on the device:
 #
-# - `zeros(rows, columns, dtype=torch.float32)` makes an array;
+# - `zeros(rows, columns)` makes an array of float32; pass another type by name, as
+#   `dtype=...`;
 # - `copy_corner(a, b)` copies from `a` to `b` the first rows and columns that both
 #   arrays have. So it pads `a` if `b` is larger and contains zeros, and crops `a` if
 #   `b` is smaller;
