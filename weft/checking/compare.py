@@ -116,9 +116,8 @@ def pattern(got: Array, wanted: Array, right: Array, first: Any, tol: float) -> 
         return Pattern.SHIFTED, "Each result is where the next one belongs."
     if aim.size > 3 and agrees(flat[:-1], aim[1:], tol):
         return Pattern.SHIFTED, "Each result is where the previous one belongs."
-    nonzero = wanted != 0
-    if got.size > 2 and nonzero.any() and not right.any():
-        ratios = got[nonzero] / wanted[nonzero]
+    if got.size > 2 and wanted.all() and not right.any():
+        ratios = got / wanted
         ratio = ratios.flat[0]
         same = np.isfinite(ratio) and np.isclose(ratios, ratio, rtol=1e-4).all()
         if same and show(ratio) != "1":

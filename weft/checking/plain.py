@@ -211,9 +211,9 @@ def _shifted(got: Block, wanted: Block, right: list[bool], tolerance: float) -> 
 
 def _multiple(got: Block, wanted: Block, right: list[bool], _: float) -> Looks:
     """Detect whether all values are off by the same factor."""
-    pairs = [(a, b) for a, b in zip(got.parts, wanted.parts, strict=True) if b]
-    if len(right) < 3 or not pairs or any(right):
+    if len(right) < 3 or any(right) or not all(wanted.parts):
         return NOTHING
+    pairs = zip(got.parts, wanted.parts, strict=True)
     ratios = [_float(a) / _float(b) for a, b in pairs]
     ratio = ratios[0]
     if (
