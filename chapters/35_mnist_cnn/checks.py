@@ -118,7 +118,7 @@ def odd_slices(x, dy, parts):
     n, slices = len(x), len(parts)
     times = images_of(parts, x, dy)
     if times is None:
-        return odd_shift(x, dy, parts)
+        return odd_shift(x, dy, parts) or odd_places(x, dy, parts)
     if times.min() < 0 or times.max() > 1:
         return ""
     should = np.arange(n) % slices == np.arange(slices)[:, None]
@@ -137,6 +137,12 @@ def odd_slices(x, dy, parts):
     if len(steps) == 1:
         step = f"From image to image, the step is {steps[0]}"
         return f"{said} {step}, and there are {slices} slices."
+    last = (n - 1 - np.arange(slices)) // slices * slices + np.arange(slices)
+    if np.array_equal(times, np.arange(n) == last[:, None]):
+        return (
+            f"Each slice has only its last image: {said} Is the sum set to 0 again for "
+            f"every image?"
+        )
     left = np.flatnonzero(times.sum(0) == 0)
     if left.size:
         one = left.size == 1
@@ -161,6 +167,32 @@ def odd_shift(x, dy, parts):
         f"This is the result if dy[n, i, j, f] is multiplied by x[n, i, j, c] for "
         f"(p, q) = {fits[0]}. For which p and q should it be?"
     )
+
+
+def odd_places(x, dy, parts):
+    """Say from where x is read, if p or q is mirrored or both are exchanged."""
+    right, fits = weights_gradient(np.float64(x), np.float64(dy)), []
+    for exchanged, *mirrored in list(product((False, True), repeat=3))[1:]:
+        made = right[:, :, :: -1 if mirrored[0] else 1, :: -1 if mirrored[1] else 1]
+        made = made.swapaxes(2, 3) if exchanged else made
+        if is_clearly(parts, made, right):
+            fits.append((exchanged, mirrored))
+    if len(fits) != 1:
+        return ""
+    exchanged, mirrored = fits[0]
+    names = ("q", "p") if exchanged else ("p", "q")
+    row, column = (
+        f"{at} - {name} + 1" if turned else f"{at} + {name} - 1"
+        for at, name, turned in zip("ij", names, mirrored, strict=True)
+    )
+    said = f"this is the result if x is read at row {row} and column {column}"
+    if exchanged and not any(mirrored):
+        said += ", or if the sum is stored in dw[f, q, p, c]"
+    changed = ["p and q are exchanged"] if exchanged else []
+    if any(mirrored):
+        which = sorted(n for n, turned in zip(names, mirrored, strict=True) if turned)
+        changed.append(f"{joined(which)} {verb(which)} mirrored")
+    return f"{joined(changed)}: {said}."
 
 
 def listed_images(times):
@@ -475,6 +507,28 @@ def before_update(conv, sums, rate, steps):
     theta = ((7 * np.arange(m + 20)) % 23 - 11).astype(np.float32) / 4
     counter = [int(steps) - 1 - len(sums) % 2]
     return theta, np.full(m - 8, 9, np.int16), np.array(counter, np.int32)
+
+
+def odd_copy(conv, sums, rate, steps, theta, w2, counter):
+    """Say which numbers are in w2, if it is wrong where theta is right."""
+    right, copies, _ = after_update(conv, sums, rate, steps)
+    wrong = np.flatnonzero(w2 != copies)
+    if not wrong.size or not np.array_equal(theta, right):
+        return ""
+    if np.array_equal(w2, right[: w2.size].astype(np.int16)):
+        return "This is the result if `theta[c]` is stored as an integer."
+    k = int(wrong[0])
+    mine, should = (of_bits(bits)[k] for bits in (w2, copies))
+    said = f"As numbers, w2[{k}] is {mine:.4g} and should be {should:.4g}."
+    before = before_update(conv, sums, rate, steps)[0][: w2.size]
+    if np.array_equal(of_bits(w2), before):
+        return f"{said} `w2` has the copies of `theta` as it was before the step."
+    return said
+
+
+def of_bits(bits):
+    """Return the numbers of which these are the bits in bfloat16, as int16."""
+    return (bits.astype(np.uint16).astype(np.uint32) << 16).view(np.float32)
 
 
 def after_update(conv, sums, rate, steps):

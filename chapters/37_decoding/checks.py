@@ -6,6 +6,7 @@ import math
 import numpy as np
 
 from weft.checking.named_numbers import compared, explained
+from weft.wording import joined as listed
 
 from .kernels import GROUP, LOWEST, PAGE, ROWS, D
 
@@ -81,7 +82,17 @@ def why_other_costs(lengths, heads, kv_heads, d, got):
             ("flops", 4 * heads * length * d, "one sequence alone is counted")
             for length in lengths
         ]
-    return explained(COSTS, got, wanted, by_value(others))
+    slips = by_value(others)
+    said = explained(COSTS, got, wanted, slips)
+    return said + also(got, wanted, slips) if said else ""
+
+
+def also(got, wanted, slips):
+    """Name the numbers that the cause of the first wrong number explains, too."""
+    numbers = zip(COSTS, got, wanted, strict=True)
+    first, *others = [(name, mine) for name, mine, right in numbers if mine != right]
+    same = [f"`{x[0]}`" for x in others if slips.get(first, 0) == slips.get(x)]
+    return f" That explains {listed(same)}, too." if same else ""
 
 
 def by_value(slips):
@@ -95,14 +106,18 @@ def by_value(slips):
     return {key: ", or if ".join(whats) for key, whats in found.items()}
 
 
+BOTH = "weight", "total"
+
+
 def attended(
-    q, k, v, scale=1, begin=LOWEST, shrinks=("weight", "total"), lane=False, keeps=True
+    q, k, v, scale=1, begin=LOWEST, shrinks=BOTH, lane=False, keeps=True, over_warp=()
 ):
     """Return the maximum, weight and sum (D,) of one query, by the online softmax.
 
     q: (D,); k, v: (keys, D). scale: how often scores are scaled. begin: the first
     maximum. shrinks: what is rescaled. lane: whether a lane's own columns make its
-    score. keeps: whether a new maximum is kept.
+    score. keeps: whether a new maximum is kept. over_warp: what is added up over the
+    lanes in the end.
     """
     products = k.astype("f8") * q * D ** (-0.5 * scale)
     if lane:
@@ -118,6 +133,10 @@ def attended(
             weight = weight * (factor if "weight" in shrinks else 1) + p
             total = total * (factor if "total" in shrinks else 1) + p * value
             top = new if keeps else top
+    if "weight" in over_warp:
+        weight = 32 * weight
+    if "total" in over_warp:
+        total = np.repeat(total.reshape(-1, 32).sum(axis=1), 32)
     return top, weight, total
 
 
@@ -134,6 +153,13 @@ SLIPS = {
     "scores are not multiplied by `SCALE`": {"scale": 0},
     "scores are multiplied by `SCALE` twice": {"scale": 2},
     "each lane takes its own columns alone for the score": {"lane": True},
+    "the weight, which is the same in every lane, is added up over the warp": {
+        "over_warp": ("weight",)
+    },
+    "the sums of all lanes are added up, although each has its own columns": {
+        "over_warp": ("total",)
+    },
+    "the weight and the sums are added up over the warp": {"over_warp": BOTH},
 }
 CLOSE = {"rtol": 1e-2, "atol": 1e-2, "equal_nan": True}
 WRONG = {"rtol": 1e-4, "atol": 1e-5, "equal_nan": True}  # at least, with equal values
@@ -256,25 +282,26 @@ def summed(q, k, v):
     return s.max(), p.sum(), p @ v.astype("f8")
 
 
-def slice_of(part, size, length):
+def sized(part, size, length):
+    """Return the keys of a slice, if a slice has `size` keys."""
+    return np.arange(part * size, min(part * size + size, length))
+
+
+def slice_of(part, slices, length):
     """Return the keys of a slice."""
-    return slice(part * size, min(part * size + size, length))
+    return sized(part, ceiling(length, slices), length)
 
 
-def slices_of(
-    q, k, v, lengths, slices, size=ceiling, whole=False, of=summed, keys_of=slice_of
-):
+def slices_of(q, k, v, lengths, slices, of=summed, keys_of=slice_of):
     """Return maxima, weights (seqs, heads, slices) and sums (seqs, heads, slices, D).
 
-    size: of a slice. whole: whether every sequence is as long as the arrays. of: the
-    results of one query and the keys of a slice. keys_of: which keys those are.
+    of: the results of one query and the keys of a slice. keys_of: which keys those are.
     """
-    seqs, heads, keys, _ = k.shape
+    seqs, heads, _, _ = k.shape
     tops, weights = np.zeros((2, seqs, heads, slices), "f4")
     totals = np.zeros((seqs, heads, slices, D), "f4")
     for seq, head, part in np.ndindex(seqs, heads, slices):
-        length = keys if whole else int(lengths[seq])
-        mine = keys_of(part, size(length, slices), length)
+        mine = keys_of(part, slices, int(lengths[seq]))
         at = seq, head, part
         found = of(q[seq, head], k[seq, head, mine], v[seq, head, mine])
         tops[at], weights[at], totals[at] = found
@@ -293,48 +320,112 @@ def ragged(rng, seqs, heads, slices, keys):
     return q, k, v, lengths, slices
 
 
-def from_key_0(part, size, length):
-    """Return as many keys as a slice has, from key 0 on."""
-    mine = slice_of(part, size, length)
-    return slice(0, max(0, mine.stop - mine.start))
+def unequal(rng, seqs, heads, slices, keys):
+    """Return what `ragged` does, but all lengths between are multiples of `slices`."""
+    *arrays, lengths, slices = ragged(rng, seqs, heads, slices, keys)
+    between = lengths[1:-1]
+    between[:] = np.maximum(between - between % slices, min(slices, keys))
+    return *arrays, lengths, slices
 
 
-SLICED = {
-    "the size of a slice is rounded down: some keys are in no slice": {
-        "size": lambda length, slices: length // slices
-    },
-    "every slice begins at key 0": {"keys_of": from_key_0},
-    "every slice goes from key 0 to its own end": {
-        "keys_of": lambda part, size, length: slice(0, min(part * size + size, length))
-    },
-    "every slice goes on to the end of the sequence": {
-        "keys_of": lambda part, size, length: slice(part * size, length)
-    },
+def with_the_rest(part, slices, length):
+    """Return a slice whose size is rounded down; the last one has the rest."""
+    size = length // slices
+    return np.arange(part * size, length if part == slices - 1 else part * size + size)
+
+
+FROM_0 = "every slice begins at key 0"
+KEYS = {
+    "the size of a slice is rounded down, and some keys are in no slice": (
+        lambda part, slices, length: sized(part, length // slices, length)
+    ),
+    "the size of a slice is rounded down, and the last slice has the rest": (
+        with_the_rest
+    ),
+    "the size of a slice is the quotient rounded down, plus 1": (
+        lambda part, slices, length: sized(part, length // slices + 1, length)
+    ),
+    "all slices are as equal as possible": (
+        lambda part, slices, length: np.array_split(np.arange(length), slices)[part]
+    ),
+    "slice i takes keys i, i + `slices`, i + 2 `slices`, …": (
+        lambda part, slices, length: np.arange(part, length, slices)
+    ),
+    FROM_0: lambda *given: np.arange(len(slice_of(*given))),
+    "every slice goes from key 0 to its own end": (
+        lambda part, slices, length: np.arange(
+            min((part + 1) * ceiling(length, slices), length)
+        )
+    ),
+    "every slice goes on to the end of the sequence": (
+        lambda part, slices, length: np.arange(part * ceiling(length, slices), length)
+    ),
 }
 
 
-def sliced_wrongly(slices_by):
-    """Return the slips in a slice and in the step for a key, as `named` takes them."""
-    slips = SLICED | {
+def other_keys(lengths, slices, keys_of):
+    """Name the keys of the first slice that has others than it should, if one has."""
+    for seq, part in np.ndindex(len(lengths), slices):
+        given = part, slices, int(lengths[seq])
+        right = slice_of(*given)
+        mine = keys_of(*given) if keys_of else right
+        if not np.array_equal(mine, right):
+            where = f"In sequence {seq}, slice {part}"
+            taken, should = key_names(mine), key_names(right)
+            return f"{where} then takes {taken}, and should take {should}."
+    return ""
+
+
+def key_names(keys):
+    """Name some keys."""
+    first, last = keys[:1].sum(), keys[-1:].sum()
+    if len(keys) > 2 and np.array_equal(keys, np.arange(first, last + 1)):
+        return f"keys {first} to {last}"
+    return f"key{'s' * (len(keys) > 1)} {listed(keys)}" if len(keys) else "no key"
+
+
+def sliced_wrongly(by, cuts):
+    """Return the slips in a slice and in the step for a key, as `named` takes them.
+
+    by: a function of `slices_of`'s `of` and `keys_of` that returns the results. cuts:
+    what happens → which keys a slice then has.
+    """
+    slips = {what: {"keys_of": keys_of} for what, keys_of in cuts.items()} | {
         what: {"of": functools.partial(attended, **how)}
         for what, how in SLIPS.items()
         if not how.get("lane")
     }
 
     def divided():
-        tops, weights, totals = slices_by()
+        tops, weights, totals = by()
         return tops, weights, totals / weights[..., None]
 
-    made = {what: functools.partial(slices_by, **how) for what, how in slips.items()}
+    made = {what: functools.partial(by, **how) for what, how in slips.items()}
     return made | {"the sums are divided by the weight": divided}
 
 
 def badly_sliced(q, k, v, lengths, slices, tops, weights, totals):
     """Say what wrong slices have left out, if that explains it."""
     by = functools.partial(slices_of, q, k, v, lengths, slices)
-    whole = "slices are made of the whole array, and not of `lengths[seq]` keys"
-    slips = {whole: functools.partial(by, whole=True)} | sliced_wrongly(by)
-    return named(slips, (tops, weights, totals), by())
+    keys = k.shape[2]
+    cuts = KEYS | {
+        "slices are made of the whole array, and not of `lengths[seq]` keys": (
+            lambda part, slices, length: slice_of(part, slices, keys)
+        ),
+        "the size of a slice is computed from the whole array": (
+            lambda part, slices, length: sized(part, ceiling(keys, slices), length)
+        ),
+    }
+    found = fitting(sliced_wrongly(by, cuts), (tops, weights, totals), by())
+    return with_example(found, lambda what: other_keys(lengths, slices, cuts.get(what)))
+
+
+def with_example(found, example):
+    """Return a sentence with the slips that fit, and an example if that is one.
+
+    example: a function of a slip; it returns "" if it has none.
+    """
+    return f"{said(found)} {example(found[0]) if len(found) == 1 else ''}".strip()
 
 
 def some_slices(rng, seqs, heads, slices):
@@ -361,9 +452,6 @@ def merged(tops, weights, totals):
     factor = np.exp(tops - tops.max(axis=2, keepdims=True))
     total = (factor[..., None] * totals).sum(axis=2)
     return (total / (factor * weights).sum(axis=2)[..., None]).astype("f4")
-
-
-BOTH = "weight", "total"
 
 
 def joined(
@@ -526,6 +614,17 @@ def paged(rng, seqs, kv_heads, slices, keys):
     return *(x.astype(kind) for kind, x in types), lengths, slices
 
 
+def rising_pages(rng, seqs, kv_heads, slices, keys):
+    """Return what `paged` does, but later keys score higher, as in `rising`."""
+    q, k, v, table, lengths, slices = paged(rng, seqs, kv_heads, slices, keys)
+    k[..., 1:] /= 2
+    for seq, length in enumerate(lengths):
+        for j in range(length):
+            first = 2 + 6 * j / length + rng.random(kv_heads) / 2
+            k[table[seq, j // PAGE], :, j % PAGE, 0] = first
+    return q, k, v, table, lengths, slices
+
+
 def place_of(table, j, size):
     """Return the pages and rows of keys j of all sequences; size: keys per page."""
     return table[:, j // size], j % size
@@ -572,6 +671,35 @@ PLACES = {
 }
 
 
+PAGED_NAMES = {
+    FROM_0: f"{FROM_0}, or if the page and the row of a key are computed as if it did"
+}
+
+
+def whole_pages(page, part, slices, length):
+    """Return the keys of a slice that is made of whole pages."""
+    return sized(part, page * ceiling(ceiling(length, page), slices), length)
+
+
+def page_from_0(page, *given):
+    """Return which keys are read, if pages are looked up as if the slice began at 0."""
+    j = slice_of(*given)
+    return (j - j[:1].sum()) // page * page + j % page
+
+
+def row_from_0(page, *given):
+    """Return which keys are read, if rows are computed as if the slice began at 0."""
+    j = slice_of(*given)
+    return j // page * page + (j - j[:1].sum()) % page
+
+
+PAGED_KEYS = {
+    "slices are made of whole pages": whole_pages,
+    "the page of a key is looked up as if its slice began at key 0": page_from_0,
+    "the row of a key is computed as if its slice began at key 0": row_from_0,
+}
+
+
 def other_place(table, lengths, size, wrong):
     """Say where the first key of another place is read from, and where it is."""
     j = np.arange(int(lengths.max()))
@@ -599,9 +727,14 @@ def badly_paged(q, k, v, table, lengths, slices, tops, weights, totals):
         ),
         "the last page is read to its end": lambda: by(full),
     }
-    slips |= sliced_wrongly(lambda **options: by(of=options))
+    cuts = {PAGED_NAMES.get(what, what): keys_of for what, keys_of in KEYS.items()}
+    cuts |= {what: functools.partial(of, size) for what, of in PAGED_KEYS.items()}
+    slips |= sliced_wrongly(lambda **options: by(of=options), cuts)
     found = fitting(slips, results, right)
-    places = [
-        other_place(table, lengths, size, PLACES[x]) for x in found if x in PLACES
-    ]
-    return " ".join([said(found), *places[: len(found) == 1]])
+
+    def example(what):
+        if what in PLACES:
+            return other_place(table, lengths, size, PLACES[what])
+        return other_keys(lengths, slices, cuts.get(what))
+
+    return with_example(found, example)

@@ -262,7 +262,7 @@ def split_keys(q, k, v, lengths, slices, tops, weights, totals):
 check(
     split_keys,
     spec=checks.slices_of,
-    inputs=checks.ragged,
+    inputs=checks.unequal,
     sizes=[(1, 1, 2, 5), (3, 2, 4, 13)],
     launch=lambda seqs, heads, slices, keys: ((slices, heads, seqs), 32),
     full=(4, 32, 16, 2000),
@@ -373,9 +373,10 @@ check(
 #
 # The grid is (slices, kv_heads, sequences), and the slices are those of exercise 3.
 # Write the kernel: load the queries, go over the keys of the slice, and store three
-# results per query head. The check counts the loads. `neutral(top, weight, total)` is
-# given; it sets the results of all queries to those of no keys. Stuck?
-# `hint("paged_group")`.
+# results per query head. The check counts loads: for 13 keys in 2 slices, a thread may
+# load 50 elements, one of the table for each key included. The given function
+# `neutral(top, weight, total)` sets the results of all queries to those of no keys.
+# Stuck? `hint("paged_group")`.
 #
 # ```python
 # paged_group(q, k, v, table, lengths, slices, tops, weights, totals)
@@ -446,8 +447,8 @@ def paged_group(q, k, v, table, lengths, slices, tops, weights, totals):
 check(
     paged_group,
     spec=checks.slices_of_pages,
-    inputs=checks.paged,
-    sizes=[(1, 1, 2, 6), (3, 2, 2, 13)],
+    inputs=checks.rising_pages,
+    sizes=[(1, 1, 2, 10), (3, 2, 2, 13)],
     launch=lambda seqs, kv_heads, slices, keys: (
         (slices, kv_heads, seqs),
         32,
@@ -592,8 +593,8 @@ ragged.expect("paged", at_least=1, times="padded, masked")
 #    the GPU needs.
 # 3. Store the sums of a slice without dividing them. Then an empty slice is the neutral
 #    element, and merging is associative.
-# 4. A page table needs one load per page. With it, a sequence's keys can be anywhere in
-#    memory.
+# 4. A page table adds a small load per key, or one per page in a kernel that goes over
+#    whole pages. With it, a sequence's keys can be anywhere in memory.
 # 5. A block that attends for a whole group of query heads reads each key once.
 
 # %%
