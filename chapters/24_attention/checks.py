@@ -127,27 +127,45 @@ def turned_tiles(x, keys):
 def over_tiles(s, v, keys, *, old="all", highest=None, factor=None, power=np.exp):
     """Return the output of scores (heads, seq, n) and values (heads, n, d), and lse.
 
-    old: what is rescaled. highest: the maximum from (the one so far, a tile's scores).
-    factor: of the values so far, from the right one. power: of the weights.
+    old: a rule of `summed`, or two: for the sums of values, and for those of weights.
+    highest: the maximum from (the one so far, a tile's scores). factor: of the values
+    so far, from the right one. power: of the weights.
     """
+    of_values, of_weights = (old, old) if isinstance(old, str) else old
     top = np.full((*s.shape[:2], 1), np.float32(-1e30))
-    total, weight = np.zeros((*s.shape[:2], v.shape[2]), "f4"), np.zeros_like(top)
-    for start in range(0, s.shape[2], keys):
-        tile = s[:, :, start : start + keys]
-        new = (highest or larger)(top, tile)
-        with np.errstate(all="ignore"):
-            shrunk, p = np.exp(top - new), power(tile - new)
-            if old == "inverse":
-                shrunk = np.exp(new - top)
-            if old in ("all", "inverse", "weight"):
-                weight = weight * shrunk
-            if old in ("all", "inverse", "total"):
-                total = total * (factor(shrunk) if factor else shrunk)
-            weight = weight + p.sum(axis=2, keepdims=True)
-            total = total + p @ v[:, start : start + keys]
-        top = new
+    values, weights = np.zeros((*s.shape[:2], v.shape[2]), "f4"), np.zeros_like(top)
+    ones = np.ones((len(v), keys, 1), "f4")
     with np.errstate(all="ignore"):
-        return total / weight, (top + np.log(weight))[..., 0]
+        for start in range(0, s.shape[2], keys):
+            tile = s[:, :, start : start + keys]
+            new = (highest or larger)(top, tile)
+            shrunk, p = np.exp(top - new), power(tile - new)
+            weights = summed(weights, p, ones, shrunk, of_weights)
+            shrunk = factor(shrunk) if factor else shrunk
+            more = v[:, start : start + keys]
+            values = summed(values, p, more, shrunk, of_values)
+            top = new
+        return values / weights, (top + np.log(weights))[..., 0]
+
+
+def summed(so_far, p, v, shrunk, rule):
+    """Return a sum, rescaled by a rule, with the values of a tile added."""
+    match rule:
+        case "all":
+            return so_far * shrunk + p @ v
+        case "none":
+            return so_far + p @ v
+        case "inverse":
+            return so_far / shrunk + p @ v
+        case "afterwards":
+            return (so_far + p @ v) * shrunk
+        case "last":
+            return p[..., -1:] * v[:, -1:]
+        case "by key":
+            for j in range(p.shape[2]):
+                so_far = so_far * shrunk + p[..., j : j + 1] * v[:, j : j + 1]
+            return so_far
+    raise ValueError(rule)
 
 
 def larger(top, tile):
@@ -156,9 +174,22 @@ def larger(top, tile):
 
 
 SOFTMAX_SLIPS = {
-    "the sums so far are not rescaled when a larger score arrives": {"old": "weight"},
-    "the weight so far is not rescaled when a larger score arrives": {"old": "total"},
-    "nothing is rescaled when a larger score arrives": {"old": "none"},
+    "the sums so far are not rescaled when a larger score arrives": {
+        "old": ("none", "all")
+    },
+    "the weight so far is not rescaled when a larger score arrives": {
+        "old": ("all", "none")
+    },
+    "nothing is rescaled when a larger score arrives, or the factor is always 1": {
+        "old": "none"
+    },
+    "a tile's values are added before the sums so far are rescaled": {
+        "old": ("afterwards", "all")
+    },
+    "a tile's weights are added before the weight so far is rescaled": {
+        "old": ("all", "afterwards")
+    },
+    "a tile is added before sums and weight are rescaled": {"old": "afterwards"},
     "the maximum begins at 0": {
         "highest": lambda top, tile: np.maximum(larger(top, tile), 0)
     },
@@ -175,6 +206,37 @@ SOFTMAX_SLIPS = {
     "sums and weight are rescaled with the inverse factor": {"old": "inverse"},
 }
 
+KEY_BY_KEY = {
+    "`total` is rescaled for each key, not once per tile": {"old": ("by key", "all")},
+    "`weight` is rescaled for each key, not once per tile": {"old": ("all", "by key")},
+    "`total` and `weight` are rescaled for each key, not once per tile": {
+        "old": "by key"
+    },
+    "`total` holds the value of the last key alone": {"old": ("last", "all")},
+    "`weight` is that of the last key alone": {"old": ("all", "last")},
+    "`total` and `weight` hold the last key alone": {"old": "last"},
+}
+
+
+def fitting(got, right, made, **close):
+    """Return the causes in `made` whose results are these, and are not right."""
+
+    def alike(one, other):
+        return np.allclose(one, other, **close, equal_nan=True)
+
+    return [
+        cause
+        for cause, found in made.items()
+        if np.any(found) and alike(found, got) and not alike(found, right)
+    ]
+
+
+def told(causes):
+    """Name the causes of a result, if at most two of them fit; else return ""."""
+    if not 0 < len(causes) <= 2:
+        return ""
+    return f"This is the result if {', or if '.join(causes)}."
+
 
 def slips(seq):
     """Return what may be wrong with attention by tiles, and the options for it."""
@@ -190,17 +252,21 @@ def slips(seq):
     }
 
 
-def slipped(q, k, v, keys, out, close, more=None):
+def slipped(q, k, v, keys, out, lse, close, more):
     """Name the slip that gives this output, "" if none of them does.
 
     Only whole groups of 16 rows are compared: of others the fragments hold more rows.
+    If several slips give this output, those are named that give this `lse`, too.
     """
     rows = out.shape[1] // 16 * 16 or out.shape[1]
-    for reason, options in {**slips(q.shape[1]), **(more or {})}.items():
-        found, _ = by_tiles(q, k, v, keys, **options)
-        if np.allclose(found[:, :rows], out[:, :rows], **close, equal_nan=True):
-            return f"This is the result if {reason}."
-    return ""
+    right, made, lses = by_tiles(q, k, v, keys)[0][:, :rows], {}, {}
+    for cause, options in {**slips(q.shape[1]), **more}.items():
+        found, its_lse = by_tiles(q, k, v, keys, **options)
+        made[cause], lses[cause] = found[:, :rows], its_lse[:, :rows]
+    causes = fitting(out[:, :rows], right, made, **close)
+    close = {**close, "equal_nan": True}
+    exact = [c for c in causes if np.allclose(lses[c], lse[:, :rows], **close)]
+    return told(exact if len(causes) > 1 and exact else causes)
 
 
 def left_out(q, k, v, out, lse):
@@ -226,8 +292,8 @@ def left_out(q, k, v, out, lse):
         "`tv[c, j]` is read for element `c` of value `j`": {"turned": "v"},
         "both tiles are read with rows and columns exchanged": {"turned": "kv"},
     }
-    more = turned if KEYS == D else {}
-    return slipped(q, k, v, KEYS, out, {"rtol": 1e-3, "atol": 1e-3}, more)
+    more = {**KEY_BY_KEY, **(turned if KEYS == D else {})}
+    return slipped(q, k, v, KEYS, out, lse, {"rtol": 1e-3, "atol": 1e-3}, more)
 
 
 def seen_tiles(first, rows, keys, seq, causal):
@@ -371,7 +437,56 @@ def odd_scores(q, k, causal, scores):
     both = np.isfinite(pieces) & np.isfinite(right)
     if np.allclose(scores[both], pieces[both], 1e-2, 1e-2):
         return "Pieces `2 * n` and `2 * n + 1` are exchanged."
-    return ""
+    if np.allclose(scores[shown], often_scaled(q, k)[shown], 1e-3, 1e-3):
+        return (
+            "This is the result if the scores are scaled after each of the `HEAD16` "
+            "products, not once after the last."
+        )
+    return other_words(q, k, scores, shown)
+
+
+def often_scaled(q, k):
+    """Return scores that are scaled after each product of 16 numbers."""
+    scale = math.log2(math.e) / math.sqrt(2 * q.shape[2])
+    total = np.float32(0)
+    for start in range(0, q.shape[2], 8):
+        words = slice(start, start + 8)
+        total = (total + raw_scores(q[..., words], k[..., words])) * scale
+    return total
+
+
+def other_words(q, k, scores, shown):
+    """Say which words are the operands of each piece, if not the right ones.
+
+    shown: where scores are not hidden. Word `2 * b + h` of 16 keys has half h of the
+    products' 16 numbers, for keys b * 8 to b * 8 + 7.
+    """
+    heads, seq, d = q.shape[0], q.shape[1], 2 * q.shape[2]
+    padded = np.pad(numbers(k), ((0, 0), (0, scores.shape[2] - seq), (0, 0)))
+    k = padded.reshape(heads, -1, 2, 8, d // 16, 2, 8)
+    q = numbers(q).reshape(heads, seq, d // 16, 2, 8)
+    products = np.einsum("hqmpi,hakcmbi->pkbhqac", q, k, optimize=True)
+    low, high = products.reshape(2, 4, heads, seq, -1, 8) * np.float32(
+        math.log2(math.e) / math.sqrt(d)
+    )
+    pieces = scores.reshape(heads, seq, -1, 2, 8)
+    shown = shown.reshape(pieces.shape)
+    found = []
+    for piece in range(2):
+        here, got = shown[..., piece, :], pieces[..., piece, :]
+        found += [
+            (a, b)
+            for a in range(4)
+            for b in range(4)
+            if np.allclose((low[a] + high[b])[here], got[here], 1e-3, 1e-3)
+        ]
+    if len(found) != 2 or found == [(0, 1), (2, 3)]:
+        return ""
+    (a, b), (c, e) = found
+    return (
+        f"This is the result if piece `2 * n` gets words {a} and {b} of the four, "
+        f"counted from 0, and piece `2 * n + 1` words {c} and {e}."
+    )
 
 
 def masked_at(key, query, seq, causal):
@@ -415,9 +530,13 @@ def summed_weights(scores):
 
 def badly_softened(scores, out, lse):
     """Say what a wrong softmax has left out, if that explains it."""
-    close = {"rtol": 1e-3, "atol": 1e-3, "equal_nan": True}
-    if np.allclose(out, summed_weights(scores)[0], **close):
-        return ""
+    close = {"rtol": 1e-3, "atol": 1e-3}
+    right, its_lse = summed_weights(scores)
+    if too_heavy(out, lse, right, its_lse + 2):
+        return (
+            "The sum of the weights is four times what it should be. `put_sums` adds "
+            "up the four lanes of a row: what does each lane pass to it?"
+        )
     s, values = scores[None] * np.float32(math.log(2)), unit_values(scores.shape[1])
     more = {
         "the factors of rows g and g + 8 are exchanged": {"factor": exchanged},
@@ -425,16 +544,25 @@ def badly_softened(scores, out, lse):
             "power": lambda x: np.exp(x / math.log(2))
         },
     }
-    for reason, options in {**SOFTMAX_SLIPS, **more}.items():
-        found, _ = over_tiles(s, values, TILE, **options)
-        if np.allclose(found[0], out, **close):
-            return f"This is the result if {reason}."
-    if np.allclose(over_tiles(scores[None], values, TILE)[0][0], out, **close):
-        return "This is the result if weights are powers of e."
-    for reason, top in lane_maxima(scores).items():
-        if np.allclose(relative_to(scores, top), out, **close):
-            return f"This is the result if {reason}."
-    return ""
+    made = {
+        cause: over_tiles(s, values, TILE, **options)[0][0]
+        for cause, options in {**SOFTMAX_SLIPS, **more}.items()
+    }
+    powers_of_e = over_tiles(scores[None], values, TILE)[0][0]
+    made["weights are powers of e"] = powers_of_e
+    for cause, top in lane_maxima(scores).items():
+        made[cause] = relative_to(scores, top)
+    return told(fitting(out, right, made, **close))
+
+
+def too_heavy(out, lse, right, heavy_lse):
+    """Return whether each row's sum of weights is four times what it should be.
+
+    heavy_lse: the log-sum-exp with such a sum.
+    """
+    return np.allclose(4 * out, right, 1e-2, 1e-3) and np.allclose(
+        lse, heavy_lse, 1e-4, 1e-2
+    )
 
 
 LANE = np.arange(TILE) % 8 // 2  # t of the lane that holds each column of a tile
@@ -448,12 +576,10 @@ def lane_maxima(scores):
     warp = own.reshape(-1, 2, 8, 4).max(axis=(2, 3)).repeat(8)[:, None]
     return {
         "each lane takes the maximum of its own scores alone": own,
-        "a lane asks only the lane whose number differs in bit 0": np.maximum(
-            own, own[:, [1, 0, 3, 2]]
-        ),
-        "a lane asks only the lane whose number differs in bit 1": np.maximum(
-            own, own[:, [2, 3, 0, 1]]
-        ),
+        "a lane asks only the lane whose number differs in bit 0 (and itself, if "
+        "k is 0)": np.maximum(own, own[:, [1, 0, 3, 2]]),
+        "a lane asks only the lane whose number differs in bit 1 (and itself, if "
+        "k is 0)": np.maximum(own, own[:, [2, 3, 0, 1]]),
         "lanes are combined that hold other rows": fours,
         "all 32 lanes are combined, which hold eight rows": np.broadcast_to(
             warp, own.shape
@@ -473,20 +599,24 @@ def in_fragments(q, k, v, out, lse):
     """Say what a wrong result has left out, if that explains it."""
     q, k, v = map(numbers, (q, k, v))
     seq, close = q.shape[1], {"rtol": 4e-3, "atol": 4e-3}
-    right = attention(q, k, v)[0]
+    right, its_lse = attention(q, k, v)
     if np.allclose(right, out, **close):
         return ""
+    if too_heavy(out, lse, right, its_lse + math.log(4)):
+        return (
+            "The sum of the weights is four times what it should be. Is it summed over "
+            "the four lanes twice?"
+        )
     lane = {
         "the mask forgets the lane's `2 * t`": {
             "seen": lambda j: j - j % 8 // 2 * 2 < seq
         },
         "the factors of rows g and g + 8 are exchanged": {"factor": exchanged},
     }
-    if reason := slipped(q, k, v, TILE, out, close, lane):
+    if reason := slipped(q, k, v, TILE, out, lse, close, lane):
         return reason
-    for reason, found in misplaced(q, k, v).items():
-        if np.allclose(found, out, **close):
-            return f"This is the result if {reason}."
+    if reason := told(fitting(out, right, misplaced(q, k, v), **close)):
+        return reason
     near, far = (np.arange(seq) % 16 < 8), (np.arange(seq) % 16 >= 8)
     good = np.isclose(right, out, **close).all(axis=(0, 2))
     if good[near].all() and not good[far].all():
@@ -689,7 +819,31 @@ def badly_merged(parts, lses, out, lse):
     weight = np.exp(its_lse - lses.max(axis=1))[:, None]
     if np.allclose(out, right * weight, 1e-3, 1e-3):
         return "The weights do not sum to 1: they have not been divided."
-    return ""
+    return badly_rescaled(parts, lses, out, lse)
+
+
+MERGE_SLIPS = {
+    "the sum of outputs is not rescaled when a larger log-sum-exp arrives": {
+        "old": ("none", "all")
+    },
+    "the sum of weights is not rescaled when a larger log-sum-exp arrives": {
+        "old": ("all", "none")
+    },
+    "neither sum is rescaled when a larger log-sum-exp arrives, or the factor is "
+    "always 1": {"old": "none"},
+}
+
+
+def badly_rescaled(parts, lses, out, lse):
+    """Say what is wrong with sums that go over the parts once, if that explains it."""
+    right, s = whole(parts, lses)[0], lses[:, None]
+    parts = np.where(np.isneginf(lses)[..., None], 0, parts)
+    made, close = {}, {"rtol": 1e-3, "atol": 1e-3}
+    for cause, options in MERGE_SLIPS.items():
+        found, its_lse = over_tiles(s, parts, 1, **options)
+        if np.allclose(its_lse[:, 0], lse, **close, equal_nan=True):
+            made[cause] = found[:, 0]
+    return told(fitting(out, right, made, **close))
 
 
 def after_forward(rng, heads, seq):
@@ -699,10 +853,10 @@ def after_forward(rng, heads, seq):
     return q, k, v, g, lse, (g * out).sum(axis=2).astype("f4")
 
 
-def parts_of_gradient(q, k, v, g, lse, delta, causal=True):
-    """Return P, dP and k in float64."""
+def parts_of_gradient(q, k, v, g, lse, delta, causal=True, scale=1):
+    """Return P, dP and k in float64. scale: how often scores are scaled."""
     q, k, v, g, lse = (x.astype(np.float64) for x in (q, k, v, g, lse))
-    s = q @ k.transpose(0, 2, 1) / math.sqrt(q.shape[2])
+    s = q @ k.transpose(0, 2, 1) / math.sqrt(q.shape[2]) ** scale
     if causal:
         s = without_later(s, -np.inf)
     with np.errstate(over="ignore"):
@@ -719,25 +873,36 @@ def gradient_of_queries(q, k, v, g, lse, delta):
 
 def bad_gradient(q, k, v, g, lse, delta, dq):
     """Say how a wrong gradient may have come about."""
-    root = math.sqrt(q.shape[2])
-    p, dp, keys = parts_of_gradient(q, k, v, g, lse, delta)
-    row = delta[..., None]
+    given, root = (q, k, v, g, lse, delta), math.sqrt(q.shape[2])
+    p, dp, keys = parts_of_gradient(*given)
+    row, of_key = delta[..., None], delta[:, None]
     right = p * (dp - row) @ keys / root
-    free, dp_free, _ = parts_of_gradient(q, k, v, g, lse, delta, causal=False)
+    free, dp_free, _ = parts_of_gradient(*given, causal=False)
     others = p * (1 - np.eye(len(p[0])))
-    guesses = {
+    more = lse[..., None] - lse[:, None]  # in the exponent, with the key's `lse`
+    made = {
         "`delta` is not subtracted": p * dp @ keys / root,
         "`delta` is added": p * (dp + row) @ keys / root,
+        "`delta` is that of the key, not that of the query": (
+            p * (dp - of_key) @ keys / root
+        ),
+        "`lse` is that of the key, not that of the query": (
+            p * np.exp(more) * (dp - row) @ keys / root
+        ),
+        "e to the power of the score is divided by `lse`": (
+            p * np.exp(lse[..., None]) / lse[..., None] * (dp - row) @ keys / root
+        ),
         "dS is not multiplied by P": without_later(dp - row, 0) @ keys / root,
         "the sum goes over the values, not the keys": p * (dp - row) @ v / root,
         "the mask is left out": free * (dp_free - row) @ keys / root,
         "a query does not see its own key": others * (dp - row) @ keys / root,
-        "it is scaled twice": right / root,
+        "the sums are stored without `SCALE`": right * root,
+        "the sums are multiplied by `SCALE` twice": right / root,
         "delta is subtracted after the multiplication by P": (
             without_later(p * dp - row, 0) @ keys / root
         ),
     }
-    for reason, found in guesses.items():
-        if np.allclose(found, dq, 1e-3, 1e-3):
-            return f"This is the result if {reason}."
-    return ""
+    for scale, cause in enumerate(("are not multiplied", "", "are multiplied twice")):
+        p, dp, _ = parts_of_gradient(*given, scale=scale)
+        made[f"scores {cause} by `SCALE`"] = p * (dp - row) @ keys / root
+    return told(fitting(dq, right, made, rtol=1e-3, atol=1e-3))

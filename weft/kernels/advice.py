@@ -238,7 +238,9 @@ def of_operand(origins: Sequence[Origin], clue: Clue) -> list[Origin]:
 def came_from(exercise: KernelExercise, line: int, handed: list[int]) -> list[Origin]:
     """Return the origins of the names used on `line`, and of the names they come from.
 
-    handed: which arguments of the call on `line` count, or [] for all.
+    If a name is last set to a constant, and only under a condition, the lines that set
+    it before are an origin, too. handed: which arguments of the call on `line` count,
+    or [] for all.
     """
     function = exercise.function()
     plain = [
@@ -256,20 +258,24 @@ def came_from(exercise: KernelExercise, line: int, handed: list[int]) -> list[Or
         for one in here:
             used = sorted(values_in(one, handed if not step else []))
             runs = {
-                name: last_set(computed, name, one.lineno)
-                or last_set(plain, name, one.lineno)
+                name: [
+                    run
+                    for nodes in (plain, computed)
+                    if (run := last_set(nodes, name, one.lineno))
+                ]
                 for name in used
             }
             names = [name for name in used if runs[name]]
             origins += [
                 Origin(
                     name,
-                    runs[name][0].lineno,
-                    runs[name][-1].lineno,
+                    run[0].lineno,
+                    run[-1].lineno,
                     len(names) == 1,
                     inputs_of(plain, name, one.lineno, parameters),
                 )
                 for name in names
+                for run in runs[name]
             ]
         found += [o for o in origins if (o.line, o.last) not in lines_of(found)]
         here = [n for n in plain if n.lineno in {o.last for o in origins}]
