@@ -16,6 +16,37 @@ COLLECTIVES = (
 )
 
 
+def shifted(given):
+    """Return, for every rank, the first argument of the rank before it in the ring."""
+    return [given[rank - 1][0] for rank in range(len(given))]
+
+
+def vectors_and_room(rng, size, n):
+    """Return, for every rank, a tensor of n rows, and zeros for another."""
+    f32 = np.float32
+    return [
+        (rng.standard_normal((n, 2)).astype(f32), np.zeros((n, 2), f32))
+        for _ in range(size)
+    ]
+
+
+def received_from(given, rank, got):
+    """Say whose x a rank has instead of that of the rank before it, or ""."""
+    before = (rank - 1) % len(given)
+    found = [other for other, (x, _) in enumerate(given) if np.array_equal(x, got)]
+    if len(found) != 1 or before in found:
+        return ""
+    (source,) = found
+    whose = "its own x" if source == rank else f"rank {source}'s x"
+    said = f"`out` on rank {rank} has {whose}, and should have rank {before}'s."
+    if source == (rank + 1) % len(given):
+        said += (
+            f" Rank {source} is the next rank. With 2 ranks, the next rank and the "
+            "previous rank are the same."
+        )
+    return said
+
+
 def summed(given):
     """Return, for every rank, the sum of all ranks' first arguments."""
     return [sum(own[0] for own in given)] * len(given)
@@ -246,6 +277,7 @@ def around(given, rank, got, *, world, function=None):
     own = [work for work in world.works if work.rank == rank]
     sends = [message(work, given) for work in own if work.sends]
     comes = [message(work.other, given) for work in own if work.receives]
+    to = {work.peers for work in own if work.sends}
     if len(sends) != len(comes) or len(sends) < p - 1 or None in [*sends, *comes]:
         return ""
     last, sum_of_others = comes[p - 2]
@@ -255,6 +287,13 @@ def around(given, rank, got, *, world, function=None):
                 f"In step {step}, rank {rank} receives {elements(came[0])}, and in "
                 f"step {step + 1} it sends them on as they have arrived, without its "
                 "own numbers. When does it add these?"
+            )
+        only_own = sent[1] == tuple(int(other == rank) for other in range(p))
+        if step < p - 1 and came[0] != sent[0] and only_own and len(to) == 1:
+            have = "has" if sent[0][1] == 1 else "have"
+            return (
+                f"In step {step + 1}, rank {rank} sends {elements(sent[0])}, which "
+                f"{have} only its own numbers. Which chunk has it just received?"
             )
     if sum_of_others != tuple(int(other != rank) for other in range(p)):
         return ""
@@ -292,7 +331,24 @@ def around(given, rank, got, *, world, function=None):
                 f"{ranks_named(twice)} more than once. What happens there to what has "
                 "arrived?"
             )
-    return ""
+    return left_over(given, rank, got, [*sends, *comes])
+
+
+def left_over(given, rank, got, messages):
+    """Name the elements that are in no message, if exactly these are wrong, or ""."""
+    p, n = len(given), len(got)
+    sent = {k for (first, count), _ in messages for k in range(first, first + count)}
+    left = [k for k in range(n) if k not in sent]
+    wrong = np.flatnonzero(~np.isclose(got, summed(given)[rank], atol=1e-3))
+    if not left or left != wrong.tolist() or left[-1] - left[0] >= len(left):
+        return ""
+    name = elements((left[0], len(left)))
+    uneven = f": {n} elements cannot be divided evenly among {p} ranks" * bool(n % p)
+    do = "does" if len(left) == 1 else "do"
+    return (
+        f"No message of rank {rank} contains {name}{uneven}. To which chunk {do} "
+        f"{name} belong?"
+    )
 
 
 def gradients(weights, x, y):

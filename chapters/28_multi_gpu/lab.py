@@ -110,14 +110,12 @@ def shift(dist, x, out):
 # %%
 check(
     shift,
-    spec=lambda given: [given[rank - 1][0] for rank in range(len(given))],
-    inputs=lambda rng, size, n: [
-        (rng.standard_normal((n, 2)).astype(np.float32), np.zeros((n, 2), "f"))
-        for _ in range(size)
-    ],
+    spec=checks.shifted,
+    inputs=checks.vectors_and_room,
     sizes=[1, 5, 40],
     ranks=(2, 3, 4),
     result="out",
+    because=checks.received_from,
     limits={"steps": 1},
 )
 
@@ -452,7 +450,8 @@ check(
 # A model that is too large for one GPU can be split inside its layers. Take the two
 # linear layers of a transformer's MLP, `relu(x @ w1 + b1) @ w2 + b2`. Each rank has
 # some *columns* of `w1`, the same elements of `b1`, and the same *rows* of `w2`. All
-# ranks have the whole of `x` and `b2`.
+# ranks have the whole of `x` and `b2`. So each rank computes other columns of the
+# hidden layer, `relu(x @ w1 + b1)`.
 #
 # ```python
 # parallel_mlp(dist, x, w1, b1, w2, b2)    # returns the whole result on every rank

@@ -6,6 +6,11 @@ import torch.nn.functional as F
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 
+from weft.checking.slips import result_if
+from weft.checking.source import line_with
+from weft.checking.verdict import Failed, Verdict
+
+from .alive import Outputs, Runs
 from .models import DEVICE, Net
 
 RATE, MOMENTUM, LONGEST = 0.2, 0.9, 1.2  # of the training script
@@ -31,6 +36,23 @@ def only(fits, lead="This is the result if "):
     return f"{lead}{fits[0]}." if len(fits) == 1 else ""
 
 
+def gradients_of(tensors):
+    """Return the gradients of tensors, zeros where there is none."""
+    return [torch.zeros_like(t) if t.grad is None else t.grad for t in tensors]
+
+
+def are_right(results, loss, reached):
+    """Return whether results are this loss and its gradients, up to rounding.
+
+    The spec is not called for it, as a call of it counts as one by the learner.
+    """
+    if not all(isinstance(each, torch.Tensor) for each in results):
+        return False
+    torch.autograd.backward(loss)
+    wanted = loss.detach(), *gradients_of(reached)
+    return all_near([each.detach().cpu() for each in results], wanted)
+
+
 def in_float64(value):
     """Return an array as a tensor, in float64 if it holds floats."""
     tensor = torch.from_numpy(value)
@@ -46,10 +68,51 @@ def random_batch(rng, batch, side):
     return images, flips, mean, std
 
 
+def left_to_right(batch, flips):
+    """Return the batch with images mirrored where flips are true."""
+    return np.where(flips[:, None, None, None], batch[..., ::-1], batch)
+
+
 def prepared(images, flips, mean, std):
     """Return the batch as the network needs it, with NumPy."""
-    batch = (images / 255 - mean) / std
-    return np.where(flips[:, None, None, None], batch[..., ::-1], batch)
+    return left_to_right((images / 255 - mean) / std, flips)
+
+
+def prepared_with(mirror=lambda batch, flips: batch, scale=1 / 255, late=False):
+    """Return a slip: a batch prepared in another way.
+
+    mirror: batch, flips -> the batch with its mirrored images. scale: what the bytes
+    are multiplied by. late: whether they are so only after the mean is subtracted.
+    """
+
+    def slip(images, flips, mean, std):
+        batch = (images - mean) * scale if late else images * scale - mean
+        return mirror(batch / std, flips)
+
+    return slip
+
+
+PREPARED = result_if(
+    {
+        "`flips[k]` mirrors channel k of every image, and not image k": prepared_with(
+            lambda x, flips: np.where(flips[:, None, None], x[..., ::-1], x)
+        ),
+        "the images are turned upside down, and not mirrored left to right": (
+            prepared_with(
+                lambda x, flips: np.where(flips[:, None, None, None], x[:, :, ::-1], x)
+            )
+        ),
+        "the other images are mirrored": prepared_with(
+            lambda x, flips: left_to_right(x, np.logical_not(flips))
+        ),
+        "no image is mirrored": prepared_with(),
+        "all images are mirrored": prepared_with(lambda x, flips: x[..., ::-1]),
+        "nothing is divided by 255": prepared_with(left_to_right, 1),
+        "the mean is subtracted before the division by 255": prepared_with(
+            left_to_right, late=True
+        ),
+    }
+)
 
 
 def three_gradients(rng, n):
@@ -148,20 +211,34 @@ def labelled(rng, n):
     return x, y
 
 
+def whole_batch(x, y):
+    """Return the loss of the whole batch, and the weights of the model."""
+    model = small_net().to(x.dtype)
+    return F.cross_entropy(model(x), y), list(model.parameters())
+
+
 def at_once(x, y):
     """Return the loss of the whole batch, and the gradients after it."""
-    model = small_net().to(x.dtype)
-    loss = F.cross_entropy(model(x), y)
-    loss.backward()
-    return loss, *(p.grad for p in model.parameters())
+    loss, reached = whole_batch(x, y)
+    torch.autograd.backward(loss)
+    return loss, *gradients_of(reached)
 
 
 def call_accumulate(accumulate, x, y):
-    """Call accumulate on parts of a batch; return loss and gradients."""
+    """Call accumulate on parts of a batch; return loss and gradients.
+
+    Raises `Failed` if they are right, but the tensors of all parts live together.
+    """
     model = small_net().to(x.device)
-    loss = accumulate(model, list(zip(x.split(CUT), y.split(CUT), strict=True)))
-    reached = list(model.parameters())
-    return loss, *(torch.zeros_like(t) if t.grad is None else t.grad for t in reached)
+    parts = list(zip(x.split(CUT), y.split(CUT), strict=True))
+    outputs = Outputs(model)
+    results = accumulate(model, parts), *gradients_of(model.parameters())
+    found = outputs.together(parts)
+    if found and are_right(results, *whole_batch(x.cpu().double(), y.cpu())):
+        message, why, pattern = found
+        places = line_with(accumulate, pattern)
+        raise Failed(Verdict("accumulate", "held", message, why, places))
+    return results
 
 
 def why_accumulated(x, y, loss, *after):
@@ -306,25 +383,37 @@ def small_blocks():
         ]
 
 
-def all_kept(x):
-    """Return the loss and the gradients of the input and the first block."""
+def without_checkpoints(x):
+    """Return the loss, and the input, a weight of block 1 and one of block 5."""
     blocks = [block.to(x.dtype) for block in small_blocks()]
     x = x.clone().requires_grad_()
     y = x
     for block in blocks:
         y = block(y)
-    loss = torch.mean(y * y)
-    loss.backward()
-    return loss, x.grad, blocks[0][0].weight.grad, blocks[4][2].weight.grad
+    return torch.mean(y * y), [x, blocks[0][0].weight, blocks[4][2].weight]
+
+
+def all_kept(x):
+    """Return the loss, and the gradients of the input and of two weights."""
+    loss, reached = without_checkpoints(x)
+    torch.autograd.backward(loss)
+    return loss, *gradients_of(reached)
 
 
 def call_within(within, x):
-    """Call within; return the loss and gradients."""
+    """Call within; return the loss and gradients.
+
+    Raises `Failed` if they are right, but not the blocks that keep their activations.
+    """
     blocks = [block.to(x.device) for block in small_blocks()]
-    x = x.clone().requires_grad_()
-    loss = within(blocks, x, KEEP)
-    reached = x, blocks[0][0].weight, blocks[4][2].weight
-    return loss, *(torch.zeros_like(t) if t.grad is None else t.grad for t in reached)
+    runs = Runs(within, blocks)
+    given = x.clone().requires_grad_()
+    loss = within(blocks, given, KEEP)
+    results = loss, *gradients_of([given, blocks[0][0].weight, blocks[4][2].weight])
+    found = runs.wrong(KEEP)
+    if found and are_right(results, *without_checkpoints(x.cpu().double())):
+        raise Failed(Verdict("within", *found, runs.notes()))
+    return results
 
 
 def why_within(x, loss, *after):
@@ -436,7 +525,7 @@ def random_steps(rng, steps, batch, side):
     """
     noise = rng.integers(0, 256, (batch, 3, side, side))
     edge = np.arange(side) >= 3 * side // 4
-    images = (0.6 * noise + 0.4 * 255 * edge).astype(np.uint8)
+    images = (0.65 * noise + 0.35 * 255 * edge).astype(np.uint8)
     labels = rng.integers(0, 6, batch)
     flips = rng.random((steps, batch)) < 0.5
     return np.stack([images] * steps), np.stack([labels] * steps), flips

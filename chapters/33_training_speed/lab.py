@@ -94,6 +94,7 @@ def prepare(images, flips, mean, std, device):
 check(
     prepare,
     spec=checks.prepared,
+    because=checks.PREPARED,
     inputs=checks.random_batch,
     sizes=[(3, 4), (12, 6)],
     call=lambda prepare, *given: prepare(*given, DEVICE),
@@ -325,9 +326,10 @@ check(
 # within(blocks, x, keep)    # blocks: list of modules; x (n, 16), requires grad
 # ```
 #
-# Use `checkpoint(function, x, use_reentrant=False)`. The check counts the bytes that
-# are alive at the peak, and the operators, so it notices if you recompute too little or
-# too much. Stuck? `hint("within")`.
+# Use `checkpoint(function, x, use_reentrant=False)`. In the check, there are eight
+# blocks, and `keep` is 3. The check counts which blocks run a second time, the bytes
+# that are alive at the peak, and the operators, so it notices if you recompute too
+# little or too much. Stuck? `hint("within")`.
 
 # %% tags=["given"]
 torch.set_float32_matmul_precision("highest")  # for the check
@@ -533,7 +535,7 @@ check(
     spec=checks.losses_of,
     because=checks.why_trained,
     inputs=checks.random_steps,
-    sizes=[(4, 6, 32), (6, 7, 32)],
+    sizes=[(6, 5, 32), (6, 10, 32)],
     call=checks.call_train,
     tensors=True,
     dtype="float32",

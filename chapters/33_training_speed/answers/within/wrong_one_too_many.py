@@ -8,5 +8,5 @@ def within(blocks, x, keep):
         else:
             x = block(x)
     loss = x.square().mean()
-    loss.backward()  # <- here
+    loss.backward()
     return loss.detach()
