@@ -6,12 +6,30 @@ from weft.device import toolkit
 # Lab, exercise and answer -> parts of the verdict, of its sentences or of the notes on
 # its lines. `test_kernels` judges these answers, and looks for the parts.
 SAID = {
+    "24_attention/overlapped/wrong_waits_for_both": [
+        "No wait leaves a product running"
+    ],
     "05_first_kernel/vector_add/wrong_guard_off_by_one": [
         "if i <= out.size:: lets it through"
     ],
     "10_debugging/swap_pairs/wrong_else": ["if i + 1 < x.size:: is false here"],
     "23_convolution_fft/convolve_same/wrong_no_lower_bound": [
         "if i < x.shape[0] and j < x.shape[1]:: lets it through"
+    ],
+    "23_convolution_fft/convolve_same/wrong_ends_outside": [
+        "the loop over q ends at the first column outside x"
+    ],
+    "23_convolution_fft/convolve_same/wrong_zero_left_out": [
+        "row 0 and column 0 of x are left out"
+    ],
+    "23_convolution_fft/grad_data/wrong_flipped_twice": [
+        "or if w is reversed once more"
+    ],
+    "23_convolution_fft/grad_data/wrong_rows_end_outside": [
+        "the loop over p ends at the first row outside dy"
+    ],
+    "23_convolution_fft/fft_shared/wrong_factor_after": [
+        "the factor multiplies the difference, after the butterfly"
     ],
     "33_training_speed/train/wrong_others_mirrored": ["the other images are mirrored"],
     "12_global_memory/copy_pieces/wrong_width_of_64": ["blocks of 96 threads"],
@@ -24,6 +42,33 @@ SAID = {
         "Lane 0 is at line 20 while lanes 1–31 are at line 24",
         "What leads lanes 1–31 past line 20?",
     ],
+    "20_layouts/crd2idx/wrong_undivided": ["the number itself, not the quotient"],
+    "20_layouts/crd2idx/wrong_last_is_fastest": ["if the last mode were the fastest"],
+    "20_layouts/crd2idx/wrong_every_remainder": [
+        "number 40 is coordinate (0,10)",
+        "if it takes a remainder, too",
+    ],
+    "20_layouts/coalesce/wrong_size_alone": ["where the second stride is the first"],
+    "20_layouts/coalesce/wrong_row_major": ["That is the way of PyTorch"],
+    "20_layouts/coalesce/wrong_drops_stride_0": ["modes of stride 0 are dropped"],
+    "20_layouts/coalesce/wrong_only_flattens": [
+        "Modes 4:1 and 8:4 can become one: the second stride, 4, is 4 · 1."
+    ],
+    "20_layouts/composition/wrong_takes_what_fits": [
+        "mode 6:8 of A has 6 elements, but only 3 are still to be picked"
+    ],
+    "20_layouts/complement/wrong_multiplies": ["if the gaps are forgotten"],
+    "20_layouts/complement/wrong_no_rest": ["from there up to the target, 24"],
+    "20_layouts/complement/wrong_sorts_by_size": ["mode 4:8 comes before mode 8:1"],
+    "20_layouts/complement/wrong_stride_zero": ["complement(3:0, 12) raises"],
+    "20_layouts/local_partition/wrong_blocked": [
+        "54 is element (4,6), where a piece of 4 × 3 starts."
+    ],
+    "20_layouts/local_partition/wrong_column_first": ["25 is element (2,1)"],
+    "20_layouts/local_partition/wrong_rows_for_both": [
+        "Of 12 columns, it owns every 4th, 3 in all; this layout has 6."
+    ],
+    "20_layouts/swizzle/wrong_mask_without_minus_1": ["if the mask is 100"],
     "21_tensor_cores/gemm_pipelined/wrong_wraps_too_early": [
         "The barrier on line 27 is before both lines, 28 and 30."
     ],
@@ -63,6 +108,34 @@ SAID = {
         "matrices 1 and 2 of `a` are exchanged",
         "`fa` is set here",
     ],
+    "24_attention/flash_rows/wrong_rescaled_for_each_key": [
+        "`total` is rescaled for each key, not once per tile"
+    ],
+    "24_attention/flash_rows/wrong_factor_is_one": ["or the factor is always 1"],
+    "24_attention/tile_scores/wrong_words_in_turn": [
+        "gets words 0 and 2 of the four, counted from 0",
+        "words 1 and 3",
+    ],
+    "24_attention/tile_scores/wrong_scaled_each_time": [
+        "after each of the `HEAD16` products"
+    ],
+    "24_attention/soften_tiles/wrong_weights_added_first": [
+        "before the weight so far is rescaled"
+    ],
+    "24_attention/soften_tiles/wrong_lanes_summed_twice": [
+        "four times what it should be"
+    ],
+    "24_attention/soften_tiles/wrong_bits_for_masks": ["(and itself, if k is 0)"],
+    "24_attention/flash_mma/wrong_lanes_summed_twice": [
+        "summed over the four lanes twice"
+    ],
+    "24_attention/merge_parts/wrong_weights_not_rescaled": [
+        "the sum of weights is not rescaled"
+    ],
+    "24_attention/grad_q/wrong_stored_unscaled": ["stored without `SCALE`"],
+    "24_attention/grad_q/wrong_scale_forgotten": ["scores are not multiplied"],
+    "24_attention/grad_q/wrong_delta_of_key": ["that of the key, not that of the"],
+    "24_attention/grad_q/wrong_divides": ["score is divided by `lse`"],
     "25_cublas/sgemm/wrong_m_and_n_swapped": ["With other `m` and `n`"],
     "25_cublas/sgemm/wrong_alpha_is_one": ["The library read alpha as 1"],
     "25_cublas/sgemm/wrong_alpha_twice": ["The library read beta as 2"],
@@ -128,6 +201,32 @@ SAID = {
         "right numbers, in another order"
     ],
     "26_curand_cufft/uniform/wrong_lower_bits": ["of the lower 24 bits of each word"],
+    "26_curand_cufft/uniform/wrong_shift_by_24": ["shifted by 24, which leaves 8 bits"],
+    "26_curand_cufft/torch_place/wrong_offset_in_fours": ["is added as it is"],
+    "26_curand_cufft/torch_place/wrong_no_offset": ["is left out"],
+    "26_curand_cufft/Dropout/wrong_rounds_down": ["30 / 4 is rounded down"],
+    "26_curand_cufft/Dropout/wrong_counts_elements": ["the offset counts numbers"],
+    "26_curand_cufft/Dropout/wrong_scale_twice": [
+        "multiplied by 1 / (1 - p) twice",
+        "1.333 times what it should be",
+    ],
+    "26_curand_cufft/Dropout/wrong_not_scaled_back": ["is not multiplied by"],
+    "26_curand_cufft/Dropout/wrong_no_mask_back": ["gradient is returned as it is"],
+    "26_curand_cufft/spectra/wrong_size_of_the_results": [
+        "transforms 5 samples of each channel, and x has 8"
+    ],
+    "26_curand_cufft/convolve/wrong_wide_spectra": [
+        "the arrays of the spectra have 14 columns"
+    ],
+    "28_multi_gpu/shift/wrong_direction": [
+        "`out` on rank 0 has rank 1's x, and should have rank 2's.",
+    ],
+    "28_multi_gpu/ring_all_reduce/wrong_chunks_upwards": [
+        "In step 2, rank 0 sends elements 4 to 7, which have only its own numbers.",
+    ],
+    "28_multi_gpu/ring_all_reduce/wrong_remainder_left_out": [
+        "No message of rank 0 contains x[8]",
+    ],
     "30_tensors/merge/wrong_compares_the_left": [
         "6 elements with stride 4, that of dimension 1"
     ],
@@ -139,10 +238,42 @@ SAID = {
     "32_extensions/steep/wrong_not_for_slope": [
         "No backward of this cell is registered for slope"
     ],
+    "33_training_speed/prepare/wrong_by_channel": ["mirrors channel k of every image"],
+    "33_training_speed/prepare/wrong_rows": ["the images are turned upside down"],
+    "33_training_speed/accumulate/wrong_one_backward": [
+        "The model runs on all 3 parts before a backward."
+    ],
+    "33_training_speed/accumulate/wrong_whole_batch": ["on all 40 samples"],
+    "33_training_speed/within/wrong_keep_recomputed": [
+        "5 of the 8 blocks keep their activations, and `keep` is 3."
+    ],
+    "33_training_speed/within/wrong_one_too_few": [
+        "4 of the 8 blocks keep their activations, and `keep` is 3."
+    ],
+    "33_training_speed/within/wrong_one_too_many": [
+        "2 of the 8 blocks keep their activations, and `keep` is 3."
+    ],
+    "33_training_speed/within/wrong_first_kept": [
+        "while block 8 is run again, the activations of 4 blocks are alive",
+        "x = block(x): runs blocks 1 to 3",
+    ],
+    "33_training_speed/within/wrong_one_segment": ["One checkpoint has blocks 1 to 5."],
+    "33_training_speed/train/wrong_never_zeroed": [
+        "gradients add up from step to step"
+    ],
     "34_diffusion/phases/wrong_middle_in_both": ["is in both taps"],
     "34_diffusion/worth/wrong_three_times_added": [
         "all three times of a call are added"
     ],
+    "35_mnist_cnn/conv_weights/wrong_turned": ["p and q are mirrored"],
+    "35_mnist_cnn/conv_weights/wrong_rows_turned": ["p is mirrored"],
+    "35_mnist_cnn/conv_weights/wrong_taps_transposed": ["p and q are exchanged"],
+    "35_mnist_cnn/conv_weights/wrong_last_image": ["has only its last image"],
+    "35_mnist_cnn/update/wrong_old_copy": [
+        "w2[0] is -2.75 and should be -2.625",
+        "as it was before the step",
+    ],
+    "35_mnist_cnn/update/wrong_whole_bits": ["stored as an integer"],
     "35_mnist_cnn/norm_backward/wrong_thread_0_calls": ["thread 0 alone calls it"],
     "35_mnist_cnn/conv_pool/wrong_order_of_a": [
         "the second word of a is (row g, word t + 4)"
@@ -152,6 +283,20 @@ SAID = {
     "37_decoding/merge_slices/wrong_multiplied_by_weight": [
         "as if it had been divided by it"
     ],
+    "37_decoding/step_costs/wrong_keys_alone": ["That explains `apart`, too"],
+    "37_decoding/one_query/wrong_weight_over_warp": ["is added up over the warp"],
+    "37_decoding/split_keys/wrong_rest_in_the_last": [
+        "the last slice has the rest",
+        "takes keys 0 and 1, and should take keys 0 to 2",
+    ],
+    "37_decoding/split_keys/wrong_plus_one": ["rounded down, plus 1"],
+    "37_decoding/split_keys/wrong_as_equal_as_possible": ["as equal as possible"],
+    "37_decoding/paged_group/wrong_slices_of_whole_pages": [
+        "slices are made of whole pages",
+        "takes keys 0 to 7, and should take keys 0 to 4",
+    ],
+    "37_decoding/paged_group/wrong_keys_of_the_slice": ["computed as if it did"],
+    "37_decoding/paged_group/wrong_page_of_the_slice": ["as if its slice began"],
     "37_decoding/paged_group/wrong_slices_from_key_0": ["every slice begins at key 0"],
 }
 # What it says where there is a compiler.
