@@ -137,7 +137,7 @@ def on_another_stream(exercise: TorchExercise, calls: Calls) -> Facts:
     case = exercise.case(exercise.sizes[-1])
     when = f"{case.label}, on another stream"
     backward = exercise.gradient is not False
-    given = tensors(case.inputs, device=calls.device, grad=backward)
+    given = tensors(case.inputs, device=calls.device, grad=backward, host=exercise.host)
     launches = calls.launches.streams
     before = len(launches)
     with another() as is_current:

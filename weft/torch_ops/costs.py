@@ -27,11 +27,7 @@ AGAIN = (
 def run(exercise: TorchExercise, calls: Calls) -> Facts:
     """Record one call; return facts. Raises `Failed` if it exceeds a limit."""
     case = exercise.case(exercise.sizes[-1])
-    inputs = tensors(case.inputs, device=calls.device)
-    for k in exercise.host:
-        inputs[k] = inputs[k].cpu()
-        if calls.device == "cuda":
-            inputs[k] = inputs[k].pin_memory()
+    inputs = tensors(case.inputs, device=calls.device, host=exercise.host)
     near = [v for k, v in enumerate(inputs) if is_tensor(v) and k not in exercise.host]
     given = sum(v.numel() * v.element_size() for v in inputs if is_tensor(v))
     device = torch.device(calls.device, 0)

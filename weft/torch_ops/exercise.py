@@ -35,8 +35,8 @@ class TorchExercise(Exercise):
     without: modules whose functions must not be called, such as "torch.nn.functional"
         (which also excludes "torch._C._nn", where its C++ functions are).
     lines: how many lines of Python one call may run; see `weft.checking.step_limit`.
-    host: positions of the inputs that are in host memory while costs are counted,
-        pinned if there is a GPU; the others are on the device.
+    host: positions of the inputs that are in host memory, pinned if there is a GPU;
+        the others are on the device.
     """
 
     call: Any = None

@@ -1,5 +1,6 @@
 """Tensors for a call, and properties of the tensors that it returns."""
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -20,19 +21,24 @@ def tensors(
     device: str = "cpu",
     grad: bool = False,
     dtype: torch.dtype | None = None,
+    host: Collection[int] = (),
 ) -> list[Any]:
     """Convert the inputs of a case to tensors; plain values stay as they are.
 
     layout: STRIDED for the same numbers in another order in memory; GAPS for that order
     with other numbers in between. grad: whether the floating-point tensors require a
-    gradient. dtype: the dtype of the floating-point tensors.
+    gradient. dtype: the dtype of the floating-point tensors. host: the positions of the
+    inputs that stay on the host, in pinned memory if the device is a GPU.
     """
     made = []
-    for value in inputs:
+    for number, value in enumerate(inputs):
         if not is_array(value):
             made.append(value)
             continue
-        tensor = torch.from_numpy(value.copy()).to(device)
+        at_home = number in host
+        tensor = torch.from_numpy(value.copy()).to("cpu" if at_home else device)
+        if at_home and device == "cuda":
+            tensor = tensor.pin_memory()
         if dtype is not None and tensor.is_floating_point():
             tensor = tensor.to(dtype)
         if layout == STRIDED:

@@ -118,7 +118,9 @@ def with_strides(exercise: TorchExercise, calls: Calls, case: Any) -> None:
         verdict = failed.verdict
         if verdict.kind not in VALUES:
             raise
-        inputs = tensors(case.inputs, layout=layout, device=calls.device)
+        inputs = tensors(
+            case.inputs, layout=layout, device=calls.device, host=exercise.host
+        )
         call = Call(exercise, case, "", inputs, [], [])
         places = verdict.places or call.ended or returns(exercise.written.main)
         why = gaps(exercise, inputs) if layout == GAPS else ""
@@ -163,7 +165,9 @@ def one(
 ) -> list[Any]:
     """Check one call; return its results. Raises `Failed` if anything is wrong."""
     when = ", ".join(filter(None, (case.label, layout)))
-    inputs = tensors(case.inputs, layout=layout, device=calls.device)
+    inputs = tensors(
+        case.inputs, layout=layout, device=calls.device, host=exercise.host
+    )
     before = clones(inputs)
     results = calls.results(inputs, when)
     call = Call(exercise, case, when, before, inputs, results)
