@@ -258,9 +258,6 @@ SAID = {
         "x = block(x): runs blocks 1 to 3",
     ],
     "33_training_speed/within/wrong_one_segment": ["One checkpoint has blocks 1 to 5."],
-    "33_training_speed/train/wrong_never_zeroed": [
-        "gradients add up from step to step"
-    ],
     "34_diffusion/phases/wrong_middle_in_both": ["is in both taps"],
     "34_diffusion/worth/wrong_three_times_added": [
         "all three times of a call are added"

@@ -525,7 +525,7 @@ def random_steps(rng, steps, batch, side):
     """
     noise = rng.integers(0, 256, (batch, 3, side, side))
     edge = np.arange(side) >= 3 * side // 4
-    images = (0.65 * noise + 0.35 * 255 * edge).astype(np.uint8)
+    images = (0.6 * noise + 0.4 * 255 * edge).astype(np.uint8)
     labels = rng.integers(0, 6, batch)
     flips = rng.random((steps, batch)) < 0.5
     return np.stack([images] * steps), np.stack([labels] * steps), flips
