@@ -257,15 +257,13 @@ def came_from(exercise: KernelExercise, line: int, handed: list[int]) -> list[Or
         origins: list[Origin] = []
         for one in here:
             used = sorted(values_in(one, handed if not step else []))
-            runs = {
-                name: [
-                    run
-                    for nodes in (plain, computed)
-                    if (run := last_set(nodes, name, one.lineno))
-                ]
-                for name in used
-            }
-            names = [name for name in used if runs[name]]
+            runs: dict[str, list[list[ast.stmt]]] = {}
+            for name in used:
+                for nodes in (plain, computed):
+                    run = last_set(nodes, name, one.lineno)
+                    if run and run not in runs.setdefault(name, []):
+                        runs[name].append(run)
+            names = [name for name in used if runs.get(name)]
             origins += [
                 Origin(
                     name,

@@ -1,7 +1,6 @@
 """Advice on indices out of bounds: where one comes from, and what lets it through."""
 
 import ast
-import math
 import re
 from functools import cached_property
 from types import FunctionType
@@ -34,12 +33,6 @@ def show_guard(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
         if facts.fault is not None and (beyond := facts.fault.outside) is not None:
             used = Used(function, place.line, beyond)
             notes = used.origin() | used.conditions()
-            if used.unguarded():
-                count = math.prod((*trial.grid, *trial.block))
-                verdict = verdict.adding(
-                    f"No condition comes before this line: all {count:,} threads of "
-                    f"the launch come to it."
-                )
             return with_lines(verdict, function, notes, verdict.why)
     return verdict
 
@@ -152,22 +145,6 @@ class Used:
         tested = names_in(test) & self.variables
         each = [names for part in index if (names := names_in(part) & self.variables)]
         return bool(each) and all(behind(names, known) & tested for names in each)
-
-    def unguarded(self) -> bool:
-        """Return whether all threads come to the line, with indices of their own."""
-        names = set[str]().union(*map(names_in, self.parts()))
-        names = behind(names, self.sources)
-        around_it = (
-            node
-            for node in self.statements
-            if isinstance(node, ast.For | ast.While)
-            and node.lineno < self.line <= (node.end_lineno or 0)
-        )
-        if any(
-            isinstance(n, ast.While) or names_in(n.target) & names for n in around_it
-        ):
-            return False
-        return "cuda" in names and not around(self.function, self.line)
 
 
 def outcome(condition: ast.If, line: int) -> str:
