@@ -121,7 +121,9 @@ class KillTableDirective(WeftDirective):
         for kernel in kernels:
             self.env.note_dependency(str(kernel.path))
         shown = ordered(kernels)
-        ids = [kernel.label for kernel in shown]
+        # Nothing leads to the right kernels of a lab, and the page has to stay light.
+        led_to = not name[:2].isdigit()
+        ids = [kernel.label if kernel.wrong or led_to else "" for kernel in shown]
         source = source_of(self.env.app)
         shown_rows = rows(shown, Path(self.env.srcdir), source)
         html = table(COLUMNS, shown_rows, ids=ids)
