@@ -283,8 +283,7 @@ def came_from(exercise: KernelExercise, line: int, handed: list[int]) -> list[Or
 def exceptions(function: FunctionType | None) -> set[int]:
     """Return the lines that assign a constant only under a condition."""
     found = statements(function)
-    names = [n for node, _ in found for n in ast.walk(node) if isinstance(n, ast.Name)]
-    set_here = {name.id for name in names if isinstance(name.ctx, ast.Store)}
+    set_here = set[str]().union(*(stored_in(node) for node, _ in found))
 
     def constant(value: ast.expr) -> bool:
         fixed = isinstance(value, ast.Name) and value.id not in set_here
@@ -295,6 +294,12 @@ def exceptions(function: FunctionType | None) -> set[int]:
         for node, above in found
         if above and isinstance(node, ast.Assign) and constant(node.value)
     }
+
+
+def stored_in(node: ast.AST) -> set[str]:
+    """Return the variables that are set somewhere in a node."""
+    names = (n for n in ast.walk(node) if isinstance(n, ast.Name))
+    return {name.id for name in names if isinstance(name.ctx, ast.Store)}
 
 
 def lines_of(origins: Sequence[Origin]) -> list[tuple[int, int]]:
@@ -432,6 +437,15 @@ def lines(function: FunctionType | None, notes: dict[int, str]) -> list[Note]:
     return [(at_line(function, line), note) for line, note in sorted(notes.items())]
 
 
+def with_lines(
+    verdict: Verdict, function: FunctionType, notes: dict[int, str]
+) -> Verdict:
+    """Return a verdict with more lines of a function, except those that it has."""
+    shown = {place.line for place, _ in verdict.places}
+    more = [note for note in lines(function, notes) if note[0].line not in shown]
+    return verdict.but(places=[*verdict.places, *more])
+
+
 def never_reached(function: FunctionType | None, name: str) -> tuple[list[Note], str]:
     """Return notes on the stores to `name`, and the `misreading` of ifs around them.
 
@@ -561,7 +575,7 @@ def without_some(function: FunctionType, verdict: Verdict) -> Verdict:
     said = f"Some threads return before line {line}. Have all of them done their part?"
     note = f"a thread that ends here does not come to line {line}"
     notes = {n: note if ends[n] else "" for n in ends}
-    return verdict.adding(said).but(places=[*verdict.places, *lines(function, notes)])
+    return with_lines(verdict.adding(said), function, notes)
 
 
 def copied_elsewhere(trace: Trace, row: int, verdict: Verdict) -> Verdict:

@@ -7,7 +7,15 @@ from types import FunctionType
 
 from weft.checking.source import tree_of
 from weft.checking.verdict import Verdict
-from weft.kernels.advice import Facts, around, is_name, lines, misreading, statements
+from weft.kernels.advice import (
+    Facts,
+    around,
+    is_name,
+    misreading,
+    statements,
+    stored_in,
+    with_lines,
+)
 from weft.kernels.trial import Trial
 from weft.simulator.faults import Outside
 
@@ -29,11 +37,12 @@ def show_guard(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
             continue
         for each in around(function, place.line):
             if word := misreading([each]):
-                return with_lines(verdict, function, {each.lineno: "the guard"}, word)
+                guard = {each.lineno: "the guard"}
+                return with_lines(verdict, function, guard).but(why=word)
         if facts.fault is not None and (beyond := facts.fault.outside) is not None:
             used = Used(function, place.line, beyond)
             notes = used.origin() | used.conditions()
-            return with_lines(verdict, function, notes, verdict.why)
+            return with_lines(verdict, function, notes)
     return verdict
 
 
@@ -48,17 +57,8 @@ def show_order_of_grid(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
             names = re.findall(r"\w+", ast.unparse(node.targets[0]))
             if len(names) == 2 and ROW.match(names[0]) and COLUMN.match(names[1]):
                 note = f"`{names[0]}` counts along x"
-                return with_lines(verdict, function, {node.lineno: note}, verdict.why)
+                return with_lines(verdict, function, {node.lineno: note})
     return verdict
-
-
-def with_lines(
-    verdict: Verdict, function: FunctionType, notes: dict[int, str], why: str
-) -> Verdict:
-    """Return a verdict with more lines of a function, and with another `why`."""
-    shown = {place.line for place, _ in verdict.places}
-    more = [note for note in lines(function, notes) if note[0].line not in shown]
-    return verdict.but(places=[*verdict.places, *more], why=why)
 
 
 class Used:
@@ -67,11 +67,7 @@ class Used:
     def __init__(self, function: FunctionType, line: int, beyond: Outside) -> None:
         self.function, self.line, self.beyond = function, line, beyond
         self.statements = [node for node, _ in statements(function)]
-        self.variables = {
-            n.id
-            for n in ast.walk(tree_of(function))
-            if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
-        }
+        self.variables = stored_in(tree_of(function))
 
     @cached_property
     def indices(self) -> list[list[ast.expr]]:
@@ -157,9 +153,7 @@ def outcome(condition: ast.If, line: int) -> str:
 
 def assigned(node: ast.stmt) -> set[str]:
     """Return the variables that a statement assigns."""
-    stored = (n for n in ast.walk(node) if isinstance(n, ast.Name))
-    simple = isinstance(node, ast.Assign | ast.AugAssign)
-    return {n.id for n in stored if simple and isinstance(n.ctx, ast.Store)}
+    return stored_in(node) if isinstance(node, ast.Assign | ast.AugAssign) else set()
 
 
 def names_in(node: ast.AST) -> set[str]:
