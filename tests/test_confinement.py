@@ -20,7 +20,7 @@ from test_poisoned_submissions import bytes_of
 
 from grading import landlock
 from grading.namespaces import Apart
-from grading.processes import MOST, Fresh, Start, isolated, isolation
+from grading.processes import MOST, Fresh, Running, Start, isolated, isolation
 from grading.servers import Starter, possible
 from grading.sitting import Limits, Result, sit
 
@@ -40,9 +40,14 @@ def starting(request: pytest.FixtureRequest) -> Iterator[Start]:
     elif not possible():
         pytest.skip("nothing is forked here")
     else:
-        starter = Starter([LAB])
-        yield starter
-        assert starter.forks, "it was given up"
+        starter, begun = Starter([LAB]), []
+
+        def forked(*what: Any) -> Running:
+            begun.append(what)
+            return starter(*what)
+
+        yield forked
+        assert starter.forks or not begun, "it was given up"
         starter.close()
 
 
