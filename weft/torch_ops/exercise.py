@@ -1,5 +1,7 @@
 """An exercise in PyTorch: what is called, on which tensors, and what must be true."""
 
+import inspect
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -85,8 +87,8 @@ class TorchExercise(Exercise):
 
     def changed(self, inputs: list[Any]) -> list[Any]:
         """Return the inputs that a call is meant to change, which count as results."""
-        named = zip(self.names(len(inputs)), inputs, strict=True)
-        return [value for name, value in named if name in self.changes]
+        pairs = zip(self.names(len(inputs)), inputs, strict=True)
+        return [value for name, value in pairs if name in self.changes]
 
     def expected(self, given: tuple[Any, ...]) -> tuple[Any, ...]:
         wide = tuple(widened(x) for x in copies(given))
@@ -98,11 +100,20 @@ class TorchExercise(Exercise):
         return tuple(x.detach().numpy() for x in as_tuple(self.spec(*tensors)))
 
     def names(self, count: int) -> tuple[str, ...]:
-        """Return names for `count` inputs: the parameters', or "input 1" and so on."""
-        known = self.written.parameters if self.call is None else ()
+        """Return names for `count` inputs: the parameters', or "input 1" and so on.
+
+        If there is a `call`, its parameters are meant, without the first.
+        """
+        known = self.written.parameters if self.call is None else named(self.call)[1:]
         return tuple(
             known[k] if k < len(known) else f"input {k + 1}" for k in range(count)
         )
+
+
+def named(function: Callable[..., Any]) -> tuple[str, ...]:
+    """Return the names of a function's parameters, except for `*args` and the like."""
+    found = inspect.signature(function).parameters.values()
+    return tuple(p.name for p in found if p.kind is p.POSITIONAL_OR_KEYWORD)
 
 
 def is_array(value: Any) -> bool:
