@@ -459,7 +459,7 @@ check(
 # 6. clipping reads one number per parameter;
 # 7. the loss is read at every step;
 # 8. the optimiser takes more than one kernel per step to update the parameters (without
-#    a GPU, it loops over them).
+#    a GPU, it loops over them, and only then does the check see this fault).
 #
 # Fix them all, in any order. After each fix, run the check: it names the lines to look
 # at next. You may use your `prepare` and `clip_` if they pass their checks, or
