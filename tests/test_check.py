@@ -616,6 +616,42 @@ def test_a_right_number_of_the_wrong_type_is_not_called_wrong() -> None:
     assert "`/` always gives a float" in found.why
 
 
+def halved(n: int) -> Any:
+    return n / 2
+
+
+def rounded(n: int) -> Any:
+    return np.ceil(0.5 * n)
+
+
+def gathered(n: int) -> Any:
+    out = np.zeros(n)
+    return out + np.ones(n, np.int32)
+
+
+def with_dtype(n: int) -> Any:
+    return 0.5 * np.zeros(n, dtype=np.int32) + math.floor(n)
+
+
+@pytest.mark.parametrize(
+    ("function", "why"),
+    [
+        (halved, "`/` always gives a float."),
+        (rounded, "NumPy's `ceil` and `floor` round a float to a float."),
+        (gathered, "On line {}, `np.zeros` without a dtype makes an array of float64."),
+        (with_dtype, ""),
+    ],
+)
+def test_a_float_is_blamed_only_on_what_the_code_has(function: Any, why: str) -> None:
+    def spec(n: int) -> Any:
+        got = function(n)
+        return np.asarray(got).astype(int)[()]
+
+    verdict = check(function, spec=spec, inputs=[(4,)], unseen=False)
+    assert verdict.kind == "type"
+    assert verdict.why == why.format(function.__code__.co_firstlineno + 1)
+
+
 def test_a_small_number_beside_a_large_one_counts() -> None:
     def found(n: int) -> Any:
         return 100_000 * n, 0

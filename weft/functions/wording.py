@@ -1,15 +1,18 @@
 """The verdicts on the value that a plain function returned."""
 
+import ast
 from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
 from weft.checking.cases import is_array
 from weft.checking.differences import kind_of_number, show
 from weft.checking.plain import is_plain
-from weft.checking.source import returns
+from weft.checking.source import returns, tree_of
 from weft.checking.verdict import Verdict
 from weft.functions.exercise import FunctionExercise
 from weft.wording import several
+
+MAKERS = "zeros", "ones", "empty"  # NumPy functions whose second argument is the dtype
 
 
 def in_ctypes(exercise: FunctionExercise, call: str, got: Any) -> Verdict:
@@ -27,9 +30,36 @@ def a_string(exercise: FunctionExercise, call: str, got: Any) -> Verdict:
 
 def a_float(exercise: FunctionExercise, call: str, got: Any) -> Verdict:
     """Return the verdict on a float returned instead of an integer."""
-    why = "`/` always gives a float, and so do NumPy's `ceil` and `floor`."
+    why = " ".join(sources_of_floats(exercise.written_by_learner))
     what = "a float instead of an integer"
     return _of_type(exercise, call, got, "a float, not an integer", why, what)
+
+
+def sources_of_floats(function: FunctionType) -> list[str]:
+    """Return a sentence for each kind of operation in a function that gives floats."""
+    nodes = list(ast.walk(tree_of(function)))
+    found = []
+    if any(isinstance(node, ast.Div) for node in nodes):
+        found.append("`/` always gives a float.")
+    if any(of_numpy(node, "ceil", "floor") for node in nodes):
+        found.append("NumPy's `ceil` and `floor` round a float to a float.")
+    for node in nodes:
+        match node:
+            case ast.Call(made, [_], keywords) if of_numpy(made, *MAKERS):
+                if all(keyword.arg != "dtype" for keyword in keywords):
+                    found.append(
+                        f"On line {node.lineno}, `{ast.unparse(made)}` without a dtype "
+                        "makes an array of float64."
+                    )
+    return found
+
+
+def of_numpy(node: ast.AST, *names: str) -> bool:
+    """Return whether a node is one of these functions of NumPy, as `np.ceil` is."""
+    match node:
+        case ast.Attribute(ast.Name("np" | "numpy"), name):
+            return name in names
+    return False
 
 
 def _of_type(
