@@ -74,6 +74,7 @@ COPY = "bulk_copy(tiles, (stage, 0), x, k * TILE, 4 * TILE, full, stage)"
 READ = "            total += tiles[stage, t - 32]\n"
 DONE = "            mbarrier_arrive(empty, stage)\n"
 ONE = "mbarrier_init(empty, s, TILE)", "mbarrier_init(empty, s, 1)"
+FIRST_PARITY = "empty, stage, phase ^ int32(1)", "empty, stage, phase"
 WAIT = "            mbarrier_wait(full, stage, phase)\n"
 
 
@@ -134,11 +135,12 @@ def test_one_lane_may_wait_for_its_warp():
             "1 of 32 arrivals",
             [(DONE, "            if t == 32:\n    " + DONE)],
         ),
-        ("mbarrier", "parity 0, and it never", [("empty, stage, phase ^ int32(1)",
-                                                 "empty, stage, phase")]),
+        ("mbarrier", "parity 0, and it never", [FIRST_PARITY]),
+        ("mbarrier", "Which of these waits should?", [FIRST_PARITY]),
+        ("mbarrier", "should arrive here, or announce", [(EXPECT, "pass"), (COPY, "")]),
         (
             "mbarrier",
-            "all 1 arrivals",
+            "the only arrival of its phase has come already",
             [("                mbarrier_wait(empty, stage, phase ^ int32(1))\n", "")],
         ),
         ("race", "still to be read", [(READ + DONE, DONE + READ)]),
@@ -149,6 +151,7 @@ def test_one_lane_may_wait_for_its_warp():
             [("mbarrier_init(empty, s, TILE)", "mbarrier_init(full, s, 1)")],
         ),
         ("mbarrier", "ahead: it has completed 32 phases, one after each", [ONE]),
+        ("mbarrier", "each arrival, and 32 threads arrive there, on line 30.", [ONE]),
         ("mbarrier", "completed 4 phases, one after every 8 arrivals",
             [("(empty, s, TILE)", "(empty, s, 8)")]),
         ("uninitialised", "writes 64 bytes: 16 elements from `tiles[0, 0]` on",

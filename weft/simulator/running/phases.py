@@ -10,19 +10,32 @@ A copy arrives as late as it can: when no thread of the launch can go on without
 
 import sys
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from weft.intrinsics.memory import Misaligned, is_shared
+from weft.places import Place, place
 from weft.simulator.memory.arrays import poison
-from weft.simulator.running.protocol import Launched, Site, Waiting, site_of
+from weft.simulator.running.positions import Positions, upwards
+from weft.simulator.running.protocol import (
+    Launched,
+    Site,
+    Waiting,
+    kernel_site,
+    site_of,
+)
 from weft.simulator.running.special import Special
 from weft.simulator.running.threads import Thread
+from weft.wording import joined, several
 
 PIECE = 16  # bytes, of which a copy's addresses and its size are multiples
 MOST_BYTES = (1 << 20) - 1  # the most that a phase can count
 MOST_ARRIVALS = (1 << 20) - 1
+HOW_MANY = (
+    "How many threads arrive at each mbarrier in one turn of the loop, and how many "
+    "does it expect?"
+)
 _KERNEL = 2  # frames from `wait` up: its twin, the kernel
 
 
@@ -35,6 +48,7 @@ class Mbarrier:
     not announced. fenced: whether copies can see the mbarrier. told: what this phase's
     arrivals released, which becomes part of `known` when the phase is complete. cell:
     the mbarrier's element in memory, whose bits change whenever its state does.
+    arrived: where each thread has last arrived. passed: whether a wait has ended.
     """
 
     name: str
@@ -46,6 +60,8 @@ class Mbarrier:
     told: list[Any] = field(default_factory=list)
     known: Any = None
     fenced: bool = False
+    arrived: dict[Thread, Site] = field(default_factory=dict)
+    passed: bool = False
 
     def __post_init__(self) -> None:
         self.missing = self.count
@@ -64,6 +80,22 @@ class Mbarrier:
     def complete(self, parity: int) -> bool:
         """Return whether the phase before the current one has this parity."""
         return self.phase % 2 != parity
+
+    def ahead(self, where: Positions) -> tuple[str, list[Place]]:
+        """Say that it is ahead of others, and which threads arrive; return their lines.
+
+        That more threads arrive than a phase expects is the likely reason.
+        """
+        each = "each arrival" if self.count == 1 else f"every {self.count:,} arrivals"
+        said = f"{self.name} is ahead: it has completed {self.phase:,} phases, one "
+        said += f"after {each}"
+        if len(self.arrived) <= self.count:
+            return f"{said}.", []
+        sites = dict.fromkeys(self.arrived.values())
+        places = [place(*site, where.lines.get(site[0], {})) for site in sites]
+        lines = joined(dict.fromkeys(f"line {place.line}" for place in places))
+        threads = several(len(self.arrived), "thread")
+        return f"{said}, and {threads} arrive there, on {lines}.", places
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,18 +171,46 @@ class Phases:
                 f"A phase counts up to {MOST_BYTES:,} bytes.",
             )
         if not bar.missing:
-            self._run.fault(
-                "mbarrier",
-                f"a thread arrives at {bar.name}, and all {bar.count} arrivals of its "
-                "phase have come already",
-                f"The phase still waits for {bar.nbytes:,} bytes. Do more threads "
-                "arrive here than mbarrier_init says, or does one come again before "
-                "the phase is complete? What would make it wait?",
-            )
+            self._refuse_another(bar)
+        bar.arrived[self._run.current] = kernel_site(self._run, sys._getframe(1))
         self._tell(bar, self._run.released())
         bar.nbytes += int(nbytes)
         bar.missing -= 1
         bar.settle()
+
+    def _refuse_another(self, bar: Mbarrier) -> NoReturn:
+        """Raise `Fault` for one arrival more than the current phase of `bar` expects.
+
+        Another mbarrier of the block may be the reason: if more threads arrive there
+        than it expects, no wait for it makes a thread wait long enough.
+        """
+        run, came = self._run, f"all {bar.count:,} arrivals of its phase have come"
+        if bar.count == 1:
+            came = "the only arrival of its phase has come"
+        why = (
+            f"The phase still waits for {bar.nbytes:,} bytes. Do more threads arrive "
+            "here than mbarrier_init says, or does one come again before the phase is "
+            "complete? What would make it wait?"
+        )
+        places = run.where.places(upwards(sys._getframe(1)))
+        block = run.current.block.number
+        crowded = [
+            one
+            for (number, _), one in self._bars.items()
+            if number == block and one.phase > bar.phase + 1
+            if len(one.arrived) > one.count
+        ]
+        if crowded:
+            said, lines = max(crowded, key=lambda one: one.phase).ahead(run.where)
+            why = f"{said} {HOW_MANY}"
+            places += [place for place in lines if place not in places]
+        raise run.where.fault(
+            "mbarrier",
+            f"a thread arrives at {bar.name}, and {came} already",
+            why,
+            places,
+            run.current,
+        )
 
     @staticmethod
     def _tell(bar: Mbarrier, known: Any) -> None:
@@ -173,6 +233,7 @@ class Phases:
         if not wait.done:
             self._run.phase(wait)
             yield
+        bar.passed = True
         self._run.acquired(bar.known)
         self._run.past(bar.name, bar.phase)
 

@@ -1,13 +1,14 @@
 """Faults for threads that wait for something that never happens."""
 
 import math
+from typing import Any
 
 from weft.places import Place, axes, named
 from weft.simulator.faults import Fault
 from weft.simulator.language import loops
 from weft.simulator.running.clusters import Clusters, ClusterWait
 from weft.simulator.running.gatherings import Gathering, GroupWait
-from weft.simulator.running.phases import Mbarrier, PhaseWait
+from weft.simulator.running.phases import HOW_MANY, Mbarrier, PhaseWait
 from weft.simulator.running.positions import Positions
 from weft.simulator.running.threads import Barrier, Block, Pause, Thread
 from weft.simulator.running.warps import AbsentLane, Exchange
@@ -20,6 +21,16 @@ ALL_LANES = (
     "results no thread uses. Guard the loads and stores around it, not the operation."
 )
 
+
+WHICH_PARITY = (
+    "The first has parity 0. Does the parity fit the turn, and who should arrive here, "
+    "or announce the bytes?"
+)
+NONE_YET = (
+    "All of these threads wait for the first phase of a new mbarrier, and no thread "
+    "has arrived at any of them. A wait for parity 1 at a new mbarrier returns at "
+    "once. Which of these waits should?"
+)
 
 MOST_RANGES = 4  # the most ranges of threads that a message lists
 
@@ -328,22 +339,28 @@ def stuck_phase(where: Positions, waiting: list[Thread], live: list[Thread]) -> 
     came = bar.count - bar.missing
     lacks = []
     if bar.missing:
-        lacks.append(f"{came} of {bar.count} arrivals have come")
+        some = f"{came:,} of {bar.count:,} arrivals have come"
+        lacks.append(some if bar.count > 1 else "its only arrival has not come")
     if bar.nbytes > 0:
         lacks.append(f"{bar.nbytes:,} bytes that were announced have not")
     elif bar.nbytes < 0:
         lacks.append(f"copies brought {-bar.nbytes:,} bytes that were not announced")
     others = [t for t in live if t not in same]
-    elsewhere = ahead = ""
-    places = where.stop(thread)
+    places, elsewhere, question = where.stop(thread), "", WHICH_PARITY
     if others:
         other = others[0]
         elsewhere = f" Meanwhile {listed([other], where.block)} waits on " + (
             f"{where.line(other)}."
         )
-        ahead = ahead_of(bar, others)
-        elsewhere += ahead
-        places += [p for p in where.stop(other) if p not in places]
+        far = farthest(bar, others)
+        more = where.stop(other)
+        if far is not None:
+            ahead, lines = far.ahead(where)
+            elsewhere, question = f"{elsewhere} {ahead}", HOW_MANY
+            more += lines
+        elif untouched([t.waiting for t in (thread, *others)]):
+            question = NONE_YET
+        places += [p for p in dict.fromkeys(more) if p not in places]
     return where.fault(
         "mbarrier",
         f"{listed(same, where.block)} wait{'s' * (len(same) == 1)} at {bar.name} for "
@@ -352,33 +369,34 @@ def stuck_phase(where: Positions, waiting: list[Thread], live: list[Thread]) -> 
         f"{'are' if bar.phase != 1 else 'is'} complete, and in the present one "
         f"{' and '.join(lacks)}.{elsewhere}",
         "A phase is complete once all arrivals have come, and all the bytes that were "
-        "announced. "
-        + (
-            "How many threads arrive at each mbarrier in one turn of the loop, and how "
-            "many does it expect?"
-            if ahead
-            else "The first has parity 0. Does the parity fit the turn, and who should "
-            "arrive here, or announce the bytes?"
-        ),
+        f"announced. {question}",
         places,
         thread,
     )
 
 
-def ahead_of(bar: Mbarrier, others: list[Thread]) -> str:
-    """Name an mbarrier that is several phases ahead of `bar`, or return ''.
+def farthest(bar: Mbarrier, others: list[Thread]) -> Mbarrier | None:
+    """Return the mbarrier that is farthest ahead of `bar`, by two phases or more.
 
     In a ring, no mbarrier is more than a phase ahead of the others of its stage.
+    Returns None if no other thread waits at such an mbarrier.
     """
     waits = [t.waiting.bar for t in others if isinstance(t.waiting, PhaseWait)]
     far = max(waits, key=lambda one: one.phase, default=bar)
-    if far.phase < bar.phase + 2:
-        return ""
-    arrivals = "each arrival" if far.count == 1 else f"every {far.count:,} arrivals"
-    return (
-        f" {far.name} is ahead: it has completed {far.phase:,} phases, one after "
-        f"{arrivals}."
+    return far if far.phase > bar.phase + 1 else None
+
+
+def untouched(waits: list[Any]) -> bool:
+    """Return whether all wait at new mbarriers, more than one, where no wait ended.
+
+    At a new mbarrier, nothing has arrived and nothing was announced.
+    """
+    bars = [wait.bar for wait in waits if isinstance(wait, PhaseWait)]
+    new = all(
+        not bar.phase and bar.missing == bar.count and not (bar.nbytes or bar.passed)
+        for bar in bars
     )
+    return new and len(bars) == len(waits) and len(set(bars)) > 1
 
 
 def stuck_cluster(where: Positions, thread: Thread, absent: list[Thread]) -> Fault:
