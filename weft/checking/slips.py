@@ -1,7 +1,7 @@
 """Explain a wrong result by a typical slip: try specs that contain one."""
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -42,13 +42,27 @@ def result_if(
                     continue
                 if alike(alone(got), alone(made), tolerance):
                     fits[what] = of
-        if not 0 < len(fits) <= 2:
-            return ""
-        said = f"This is the result if {', or if '.join(fits)}."
-        (of, *other) = dict.fromkeys(fits.values())
-        return (said, of) if of and not other else said
+        said, blamed = worded(fits), set(fits.values())
+        one_blamed = len(blamed) == 1 and any(blamed)
+        return (said, blamed.pop()) if said and one_blamed else said
 
     return because
+
+
+def worded(causes: Collection[str]) -> str:
+    """Return a sentence with the causes of a result; "" for none, or more than two.
+
+    If more than two fit, the inputs do not tell them apart.
+    """
+    if not 0 < len(causes) <= 2:
+        return ""
+    return f"This is the result if {', or if '.join(causes)}."
+
+
+def is_clearly(got: Any, made: Any, right: Any) -> bool:
+    """Return whether arrays `got` are what a slip makes, which is far from right."""
+    with np.errstate(all="ignore"):
+        return agrees(got, made, 1e-3) and not agrees(made, right, 1e-2)
 
 
 def other_number(
