@@ -1,5 +1,6 @@
 """Mbarriers and bulk copies in the simulator: phases, bytes, and who knows what."""
 
+import ast
 import linecache
 
 import numpy as np
@@ -15,6 +16,7 @@ from weft.intrinsics import (
     mbarrier_wait,
     tma_load,
 )
+from weft.kernels.parities import resets
 
 from numba import cuda, float32, int32, uint64  # isort: skip
 
@@ -230,3 +232,21 @@ def test_phases_are_known_outside_of_a_trace():
     out = np.zeros(32, np.int32)
     turns[1, 32](out)
     assert (out == 4).all()
+
+
+def test_a_parity_set_back_in_a_loop_is_shown():
+    source = """
+stage, phase = int32(0), int32(0)
+for tile in range(tiles):
+    stage, phase, other = int32(0), int32(0), 0
+    if stage:
+        phase = 0
+    for step in range(steps):
+        mbarrier_wait(full, stage, phase)
+        mbarrier_wait(empty, stage, phase ^ int32(1))
+        stage, phase = turned(stage, phase)
+"""
+    tree = ast.parse(source)
+    found = [(name, loop.lineno, line) for name, loop, line in resets(tree, {"full"})]
+    assert found == [("phase", 3, 4)]
+    assert not list(resets(tree, {"empty"}))

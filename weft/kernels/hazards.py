@@ -520,4 +520,5 @@ def _reason(trace: Trace, read: Access, begun: Access) -> str:
     else:
         row = "earlier-phase" if copy.phase else "got-past"
     count = passes[-1] if passes else 0
-    return words(row, phases=several(count, "phase"))["why"]
+    are = "is" if count == 1 else "are"
+    return words(row, phases=several(count, "phase"), are=are)["why"]

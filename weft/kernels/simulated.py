@@ -12,6 +12,7 @@ from weft.kernels import (
     history,
     indices,
     lanes,
+    parities,
     repairs,
     reruns,
     returned,
@@ -67,6 +68,7 @@ ADVISERS: tuple[Adviser, ...] = (  # in the order in which they see a failed tri
     advice.find_missing_writer,
     advice.show_uncalled,
     barriers.name_other_barrier,
+    parities.show_resets,
     name_block,
     history.add_steps,
 )
