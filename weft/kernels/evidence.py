@@ -20,10 +20,12 @@ from weft.checking.differences import (
     show,
     times,
 )
+from weft.checking.exercise import Explained
 from weft.checking.slips import other_number
 from weft.checking.source import at_line, parameter_names, tree_of
-from weft.checking.unread import element, first_unread, unread_of
+from weft.checking.unread import element, end_of_reads, first_unread, unread_of
 from weft.checking.verdict import Failed, Verdict
+from weft.kernels import bounds
 from weft.kernels.first_nan import first_nan, is_nan
 from weft.kernels.origins import elements, never_fetched, reading, stale, way_of
 from weft.kernels.trial import Done, Trial
@@ -161,7 +163,7 @@ def wrong_value(result: Result, verdict: Verdict) -> Failed:
     known = result.wrong.size and not described  # not where only rounding decides
     found = clue(result) if known else Clue()
     likely = exercise.explained(*trial.case.inputs, *done.outputs)
-    why = Cause(likely.text, of=likely.of) if likely.text else cause(result)
+    why = blamed(result, likely) if likely.text else cause(result)
     if (found.is_ratio and likely.text) or (found.is_question and why.text):
         found = Clue()  # the likely cause already says why
     verdict = verdict.adding(found.text).but(only=found.text * found.only)
@@ -174,6 +176,21 @@ def wrong_value(result: Result, verdict: Verdict) -> Failed:
         more = f"{stored:,} threads have stored to {result.at}."
         verdict = verdict.adding(more)
     return Failed(verdict, found)
+
+
+def blamed(result: Result, likely: Explained) -> "Cause":
+    """Return the cause that the exercise names, with lines that use the input to blame.
+
+    The advisers follow its values from loads to stores. If bulk copies read it, these
+    lines are shown instead.
+    """
+    trace = result.done.trace
+    rows = reading(trace, likely.of, GLOBAL)
+    copies = {int(trace.site[row]) for row in trace.bulk.copies}
+    if copies.isdisjoint(trace.site[rows].tolist()):
+        return Cause(likely.text, of=likely.of)
+    every = np.ones(len(trace), bool)
+    return Cause(likely.text, readers(result.trial, trace, likely.of, every))
 
 
 def with_notes(places: Sequence[Note], more: Sequence[Note]) -> list[Note]:
@@ -382,7 +399,9 @@ def unread(result: Result) -> Cause:
     read = {k: (n, marked(trace, n, x, every)) for k, (n, x) in arrays.items()}
     array, said = first_unread(trial.exercise, trial.case, read, number, index)
     if said:
-        return Cause(said, readers(trial, trace, array, every), array)
+        notes = readers(trial, trace, array, every)
+        marks = dict(read.values())[array]
+        return Cause(said, [*notes, *ending(trial, array, marks, notes)], array)
     block = alone(result)
     mine = trace.block == block
     for k, (name, x) in arrays.items() if block is not None else ():
@@ -396,6 +415,18 @@ def unread(result: Result) -> Cause:
             )
             return Cause(said, readers(trial, trace, name, mine), name)
     return Cause()
+
+
+def ending(trial: Trial, name: str, marks: Array, notes: Sequence[Note]) -> list[Note]:
+    """Return notes on the conditions with which the reads of a matrix end too early.
+
+    marks: the elements that were read. notes: on the lines that read the matrix.
+    """
+    function, end = trial.exercise.function(), end_of_reads(marks)
+    if function is None or end is None:
+        return []
+    lines = [place.line for place, _ in notes if place.function == function.__name__]
+    return bounds.on(function, lines, name, end, bounds.sizes(trial))
 
 
 def marked(trace: Trace, name: str, x: Array, mine: Columns) -> Array:
