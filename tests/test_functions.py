@@ -2,6 +2,7 @@
 
 import math
 import sys
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -136,6 +137,44 @@ def test_an_error_while_a_function_is_watched_is_its_own() -> None:
     verdict = check(endless, spec=counted, inputs=[(3,)], without=("numpy.fft",))
     assert verdict.kind == "exception"
     assert verdict.places[0][0].text == "return endless(n - 1)"
+
+
+def remainders(n):
+    parts = n - 3
+    return [k % parts for k in range(n)]
+
+
+def both_parts(n):
+    return divmod(n, n - 3)
+
+
+def smaller(n):
+    n //= n - 3
+    return n
+
+
+def reciprocal(n):
+    return (n - 3) ** -1
+
+
+def fraction(n):
+    return Fraction(n, n - 3)
+
+
+@pytest.mark.parametrize(
+    ("function", "why"),
+    [
+        (remainders, "`parts` is 0."),
+        (both_parts, "`n - 3` is 0."),
+        (smaller, "`n - 3` is 0."),
+        (reciprocal, ""),
+        (fraction, ""),
+    ],
+)
+def test_a_division_by_zero_names_its_divisor(function: Any, why: str) -> None:
+    verdict = check(function, spec=counted, inputs=[(3,)], unseen=False)
+    assert "raises ZeroDivisionError" in verdict.message
+    assert verdict.why == why
 
 
 def never_smaller(n):

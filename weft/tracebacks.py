@@ -4,16 +4,18 @@ IPython asks an error how to show itself (`_render_traceback_`); Python itself s
 every frame. So our hook for uncaught errors removes our frames.
 """
 
+import ast
 import dis
 import linecache
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
+from types import FunctionType, TracebackType
 from typing import Any
 
 _OURS = str(Path(__file__).parent)
+_DIVISIONS = (ast.Div, ast.FloorDiv, ast.Mod)
 _TOOLS = ("IPython", "ipykernel", "nbclient", "_pytest", "pluggy")
 
 
@@ -124,6 +126,45 @@ def undefined(error: BaseException) -> str:
         return _where(name) if name else ""
     except Exception:  # the learner's own error matters more
         return ""
+
+
+def zero_divisor(error: Exception, function: FunctionType) -> str:
+    """Return a sentence that names what `function` divided by when it was 0.
+
+    Returns '' if `error` has another cause, or if other code raised it.
+
+    >>> def half(x, parts=0):
+    ...     return x // parts
+    >>> try:
+    ...     half(3)
+    ... except ZeroDivisionError as error:
+    ...     zero_divisor(error, half)
+    '`parts` is 0.'
+    """
+    trace = innermost(error)
+    if not isinstance(error, ZeroDivisionError) or trace is None:
+        return ""
+    code = trace.tb_frame.f_code
+    line, last, start, end = list(code.co_positions())[trace.tb_lasti // 2]
+    if trace.tb_frame.f_globals is not function.__globals__ or line != last or not line:
+        return ""
+    text = linecache.getline(code.co_filename, line).encode()[start:end].decode()
+    try:
+        (node,) = ast.parse(text).body
+    except (SyntaxError, ValueError):
+        return ""
+    match node:
+        case (
+            ast.Expr(ast.BinOp(op=op, right=found)) | ast.AugAssign(op=op, value=found)
+        ):
+            named = isinstance(op, _DIVISIONS)
+        case ast.Expr(ast.Call(ast.Name("divmod"), [_, found])):
+            named = True
+        case _:
+            return ""
+    if not named or isinstance(found, ast.Constant):
+        return ""
+    return f"`{ast.unparse(found)}` is 0."
 
 
 def innermost(error: BaseException) -> TracebackType | None:

@@ -22,7 +22,7 @@ from weft.functions.wording import brief, wrong_answer
 from weft.places import Note
 from weft.python_errors import power
 from weft.starters import has_stub
-from weft.tracebacks import undefined
+from weft.tracebacks import undefined, zero_divisor
 from weft.wording import kind_of, several
 
 Case = tuple[tuple[Any, ...], Any]  # the arguments of a call, and the right result
@@ -100,13 +100,12 @@ def judge(
     function, name = exercise.written_by_learner, exercise.name
     call = f"{name}({', '.join(written(function, args))})"
     doing.again(f"{name}: call")
-    with watch.call(
-        call,
-        lambda error: raised_at(error, function),
-        lambda error: raised(
-            name, call, error, function, power(error) or undefined(error)
-        ),
-    ):
+
+    def explain(error: Exception) -> Verdict:
+        why = power(error) or undefined(error) or zero_divisor(error, function)
+        return raised(name, call, error, function, why)
+
+    with watch.call(call, lambda error: raised_at(error, function), explain):
         got, borrowed = watched(
             function, args, exercise.spec, exercise.without, exercise.lines
         )
