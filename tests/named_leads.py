@@ -54,13 +54,28 @@ SAID = {
     "20_layouts/coalesce/wrong_only_flattens": [
         "Modes 4:1 and 8:4 can become one: the second stride, 4, is 4 · 1."
     ],
+    "20_layouts/coalesce/wrong_ones_dropped_last": ["mode 1:77 is between them"],
+    "20_layouts/composition/wrong_last_mode_is_cut": [
+        "A's last mode, 4:2, takes all elements that are left, here 8",
+        "if it takes only 4",
+    ],
+    "20_layouts/composition/wrong_last_mode_is_skipped": [
+        "A's last mode, 8:1, takes all elements that are left, here 3",
+        "if the mode is skipped",
+    ],
+    "20_layouts/composition/wrong_step_not_in_the_stride": [
+        "if the elements in it are 8 apart"
+    ],
+    "20_layouts/composition/wrong_own_stride_lost": [
+        "if the elements in it are 2 apart"
+    ],
     "20_layouts/composition/wrong_takes_what_fits": [
         "mode 6:8 of A has 6 elements, but only 3 are still to be picked"
     ],
     "20_layouts/complement/wrong_multiplies": ["if the gaps are forgotten"],
     "20_layouts/complement/wrong_no_rest": ["from there up to the target, 24"],
     "20_layouts/complement/wrong_sorts_by_size": ["mode 4:8 comes before mode 8:1"],
-    "20_layouts/complement/wrong_stride_zero": ["complement(3:0, 12) raises"],
+    "20_layouts/complement/wrong_stride_zero": ["(3:0, 12) raises", "`reached` is 0."],
     "20_layouts/local_partition/wrong_blocked": [
         "54 is element (4,6), where a piece of 4 × 3 starts."
     ],
@@ -68,7 +83,15 @@ SAID = {
     "20_layouts/local_partition/wrong_rows_for_both": [
         "Of 12 columns, it owns every 4th, 3 in all; this layout has 6."
     ],
-    "20_layouts/swizzle/wrong_mask_without_minus_1": ["if the mask is 100"],
+    "20_layouts/local_partition/wrong_single_stride": [
+        "the index grows by 32, not by 8 · 1"
+    ],
+    "20_layouts/thread_values/wrong_addresses": ["row-major tile, row · 8 + col"],
+    "20_layouts/swizzle/wrong_mask_without_minus_1": ["if the mask is 1000"],
+    "20_layouts/swizzle/wrong_one_bit": ["if the mask is 100. In Python, `-` comes"],
+    "20_layouts/swizzle/wrong_no_mask": ["all bits from bit 4 on are taken, 1101"],
+    "20_layouts/swizzle/wrong_not_moved_up": ["are XORed from bit 0 on, not from"],
+    "20_layouts/swizzle/wrong_shifts_up": ["if bits 1 to 3 are moved up"],
     "21_tensor_cores/gemm_pipelined/wrong_wraps_too_early": [
         "The barrier on line 27 is before both lines, 28 and 30."
     ],

@@ -307,6 +307,44 @@ def test_a_copy_moves_every_element_once(
         assert starts % width == 0
 
 
+@pytest.mark.parametrize(
+    ("matrix", "threads", "thread", "part", "start", "said"),
+    [
+        (
+            "((4,4),(2,8)):((1,16),(4,64))",
+            (8, 4),
+            (5, 2),
+            "(2,4):(8,16)",
+            13,
+            "(1,1), with index 17, not 5 · 1. A nested mode has no single stride.",
+        ),
+        (
+            "((4,4),(2,8)):((1,16),(4,64))",
+            (8, 4),
+            (5, 2),
+            "(2,4):(8,16)",
+            81,
+            "From coordinate 5 to coordinate 13 of mode (4,4):(1,16), the index grows "
+            "by 32, not by 8 · 1.",
+        ),
+        (
+            "(8,12):(12,1)",
+            (2, 4),
+            (1, 2),
+            "(2,6):(48,2)",
+            25,
+            "if `threads`, (2,4), is taken as (4,2)",
+        ),
+    ],
+)
+def test_the_slip_in_a_part_is_named(
+    matrix: str, threads: Any, thread: Any, part: str, start: int, said: str
+) -> None:
+    judges = Chapter(LAB).checks
+    wanted = judges.nth_elements(parse(matrix), threads, thread)
+    assert said in judges.same_part((parse(part), start), wanted)
+
+
 # ---- CUTLASS's own examples
 
 

@@ -179,15 +179,20 @@ def coalesced(layout):
     return layout, layouts.coalesce(layout)
 
 
-def merged_where(continues, kept, pairs):
+def continues(size, stride, next_size, next_stride):
+    """Whether the second of two modes continues where the first ends."""
+    return next_stride == size * stride
+
+
+def merged_where(joins, kept, pairs):
     """Merge neighbouring (size, stride) pairs.
 
-    continues: whether two pairs become one, from their sizes and strides. kept: the
-    stride of the two that remains, 0 or 1.
+    joins: whether two pairs become one, from their sizes and strides. kept: the stride
+    of the two that remains, 0 or 1.
     """
     found = []
     for size, stride in pairs:
-        if found and continues(*found[-1], size, stride):
+        if found and joins(*found[-1], size, stride):
             before, first = found.pop()
             size, stride = before * size, (first, stride)[kept]
         found.append((size, stride))
@@ -197,9 +202,6 @@ def merged_where(continues, kept, pairs):
 def other_function(layout, got):
     """Return which mistake in coalescing has changed the function, if that is known."""
     pairs = [(size, stride) for size, stride in modes(layout) if size > 1]
-
-    def right(size, stride, next_size, next_stride):
-        return next_stride == size * stride
 
     def by_size(size, stride, next_size, next_stride):
         return next_stride == size
@@ -224,12 +226,12 @@ def other_function(layout, got):
         (
             "This is the result if the modes are first sorted by their strides. What "
             "does that do to the order of the coordinates?",
-            merged_where(right, 0, by_stride),
+            merged_where(continues, 0, by_stride),
         ),
         (
             "This is the result if modes of stride 0 are dropped. They have "
             "coordinates, too.",
-            merged_where(right, 0, moving) or [(1, 0)],
+            merged_where(continues, 0, moving) or [(1, 0)],
         ),
     ]
     return only_one(slips, modes(got))
@@ -252,6 +254,19 @@ def same_coalesced(got, wanted):
             return (
                 f"Modes {size}:{stride} and {other}:{following} can become one: the "
                 f"second stride, {following}, is {size} · {stride}."
+                f"{ones_between(layout, (size, stride), (other, following))}"
+            )
+    return ""
+
+
+def ones_between(layout, before, after):
+    """Say so if a mode of size 1 keeps these two modes from becoming one."""
+    merged = merged_where(continues, 0, modes(layout))
+    for (size, stride), *sides in zip(merged[1:], merged, merged[2:], strict=False):
+        if size == 1 and sides == [before, after]:
+            return (
+                f" In the layout, mode 1:{stride} is between them. Drop modes of size "
+                "1 before you compare neighbours."
             )
     return ""
 
@@ -261,7 +276,10 @@ def random_pairs(rng):
     pairs = [("(6,2):(8,2)", "6:2"), ("(6,2):(8,2)", "3:2")]
     pairs += [("20:2", "(5,4):(4,1)"), ("(6,2):(8,2)", "(4,3):(3,1)")]
     pairs += [("(10,2):(16,4)", "(5,4):(1,5)"), ("(4,2,3):(2,1,8)", "4:2")]
-    pairs += [("(4,8):(8,1)", "(2,(2,4)):(4,(1,8))"), ("(4,8):(8,1)", "3:0")]
+    pairs += [("(4,8):(8,1)", "(2,(2,4)):(4,(1,8))")]
+    # B reaches beyond A: the last mode takes more than its size, or would be skipped.
+    pairs += [("4:2", "8:1"), ("(4,8):(8,1)", "64:1"), ("(6,2):(8,2)", "4:6")]
+    pairs += [("(4,8):(8,1)", "3:0"), ("(4,8):(8,1)", "2:32")]
     pairs += [("(3,6,2,8):(5,50,1,500)", "16:9")]
     pairs += [("(4,8):(8,1)", "2:4"), ("(4,8):(8,1)", "4:8")]
     cases = [tuple(map(parse, pair)) for pair in pairs]
@@ -292,7 +310,7 @@ def composed_with(a, b, slip):
     Also returns what is known at the mode of A at which the slip happens: the step, the
     mode's size and stride, its elements at this step, and how many are to be picked.
     """
-    *faster, (_, last) = modes(a)
+    *faster, (end, last) = modes(a)
     sizes, strides, noted = [], [], ()
     left, step = b.shape, b.stride
     try:
@@ -304,16 +322,20 @@ def composed_with(a, b, slip):
                 step //= by.get(slip, size)
                 continue
             room = size // step
-            if slip in ("step", "left") or room > left:
+            apart = {"one": stride, "own": step}.get(slip, step * stride)
+            if slip in ("step", "left") or room > left or apart != step * stride:
                 noted = noted or (step, size, stride, room, left)
             taken = room if slip in ("all", "rounded") else min(room, left)
             sizes.append(taken)
-            strides.append(step * stride)
+            strides.append(apart)
             if slip == "left":
                 left -= taken
             else:
                 left = -(-left // taken) if slip == "rounded" else left // taken
             step = step if slip == "step" else 1
+        if slip == ("end" if step % end == 0 else "cut"):
+            taken = min(end // step, left) if slip == "cut" else 1
+            noted, left = (step, end, last, taken, left), taken
         made = Layout((*sizes, left), (*strides, step * last))
     except (ValueError, ZeroDivisionError):
         return None
@@ -338,8 +360,18 @@ def slip_of_composition(a, b, got):
         "left": "Mode {1}:{2} of A is used. This is the result if the elements in it "
         "are subtracted from those to pick. The sizes of the result are multiplied: "
         "what must the other modes' sizes give?",
+        "one": "Mode {1}:{2} of A is used, with a step of {0}. This is the result if "
+        "the elements in it are {2} apart, as with a step of 1.",
+        "own": "Mode {1}:{2} of A is used, with a step of {0}. This is the result if "
+        "the elements in it are {0} apart, as in a mode of stride 1.",
         "all": takes_all,
         "rounded": takes_all,
+        "cut": "A's last mode, {1}:{2}, takes all elements that are left, here {4}, "
+        "whatever its size, as for number 40 in exercise 1. This is the result if it "
+        "takes only {3}.",
+        "end": "A's last mode, {1}:{2}, takes all elements that are left, here {4}, "
+        "even if the step, here {0}, is a multiple of its size. This is the result if "
+        "the mode is skipped.",
     }
     slips = []
     for slip, sentence in said.items():
@@ -550,6 +582,18 @@ def divided_by(layout, sizes):
     return [layouts.logical_divide(mode, Layout(size)) for mode, size in pairs]
 
 
+def halves(layout, sizes, half):
+    """Return the indices of one half of each mode, divided by these sizes.
+
+    half: 0 for what is within, 1 for what is across. Returns None if a mode cannot be
+    divided.
+    """
+    try:
+        return [mode[half].table() for mode in divided_by(layout, sizes)]
+    except ValueError:
+        return None
+
+
 def ordinal(number):
     """Return "2nd" for 2, and so on, for a number of threads: 4th, 8th, 16th."""
     return {1: "1st", 2: "2nd", 3: "3rd"}.get(number, f"{number}th")
@@ -563,6 +607,7 @@ def other_start(layout, threads, thread, start):
     at = layouts.written(thread)
     rows, columns = map(ordinal, threads)
     slips = [
+        *single_strides(layout, thread),
         (
             f"{start} is where tile {at} starts, as for `local_tile`.",
             sum(across(k) for (_, across), k in steps),
@@ -592,25 +637,58 @@ def other_start(layout, threads, thread, start):
     return f" {start} is element {place}; thread {at} starts at element {at}."
 
 
+def single_strides(layout, thread):
+    """Yield what is said of a start if nested modes had a single stride, and it."""
+    steps = [mode(1) for mode in layout]
+    start = sum(k * step for k, step in zip(thread, steps, strict=True))
+    for mode, k, step in zip(layout, thread, steps, strict=True):
+        if mode(k) != k * step:
+            place = layouts.written(layouts.idx2crd(k, mode.shape))
+            yield (
+                f"Coordinate {k} of mode {mode} is {place}, with index {mode(k)}, not "
+                f"{k} · {step}. A nested mode has no single stride.",
+                start,
+            )
+            return
+
+
+def other_steps(layout, threads, thread, part):
+    """Say so if the elements of a nested mode have a single stride."""
+    sides = zip(layout, threads, thread, part, strict=True)
+    for mode, many, k, mine in sides:
+        right = [mode(n) - mode(k) for n in range(k, mode.size, many)]
+        found = [mode(1) * many * n for n in range(len(right))]
+        if mine.table() == found != right:
+            n = next(n for n in range(len(right)) if found[n] != right[n])
+            return (
+                f" From coordinate {k} to coordinate {k + n * many} of mode {mode}, "
+                f"the index grows by {right[n]}, not by {n * many} · {mode(1)}. A "
+                "nested mode has no single stride."
+            )
+    return ""
+
+
 def other_part(layout, threads, part):
     """Return which layout this is instead of that of a thread's elements."""
     owned = [mode.size // size for mode, size in zip(layout, threads, strict=True)]
-    try:
-        blocked = divided_by(layout, owned)
-    except ValueError:
-        return ""
-    tables = [
+    swapped = threads[::-1]
+    slips = [
+        (
+            f"This is the result if `threads`, {layouts.written(threads)}, is taken as "
+            f"{layouts.written(swapped)}. The first number belongs to the rows.",
+            halves(layout, swapped, 1),
+        ),
         (
             f"{part} are the elements of one tile, one for each thread.",
-            [within.table() for within, _ in divided_by(layout, threads)],
+            halves(layout, threads, 0),
         ),
         (
             "This is the result if each mode is divided by the number of elements that "
             "a thread has in it, and not by the number of threads.",
-            [across.table() for _, across in blocked],
+            halves(layout, owned, 1),
         ),
     ]
-    if said := only_one(tables, [mode.table() for mode in part]):
+    if said := only_one(slips, [mode.table() for mode in part]):
         return said
     if len(part) != 2:
         return ""
@@ -648,6 +726,7 @@ def same_part(got, wanted):
         if mine != right:
             return (
                 f"Its element ({row}, {col}) has index {right}; this leads to {mine}."
+                f"{other_steps(layout, threads, thread, part)}"
             )
     return ""
 
@@ -694,8 +773,22 @@ def same_copy(got, wanted):
                 f"Value {value} of thread {thread} should be element {right}, "
                 f"whose number is {right[0] + right[1] * rows}. {got} leads to "
                 f"number {row + col * rows}, element ({row}, {col})."
+                f"{by_rows(got, places)}"
             )
     return ""
+
+
+def by_rows(got, places):
+    """Say so if the numbers are those of a row-major tile."""
+    cols = 1 + max(col for values in places for _, col in values)
+    for thread, values in enumerate(places):
+        for value, (row, col) in enumerate(values):
+            if got(thread, value) != row * cols + col:
+                return ""
+    return (
+        f" This is the result with the numbers of a row-major tile, row · {cols} + "
+        "col. Coordinates are numbered row + col · rows."
+    )
 
 
 def swizzled(index, bits, base, shift):
@@ -705,7 +798,8 @@ def swizzled(index, bits, base, shift):
 
 def random_swizzles(rng):
     """Return indices with swizzles."""
-    cases = [(0b1110100, 2, 1, 3), (0b110100, 2, 1, 3), (0b110100, 1, 1, 3)]
+    cases = [(0b11010110, 3, 1, 3)]  # every slip leads elsewhere
+    cases += [(0b110100, 2, 1, 3), (0b110100, 1, 1, 3)]
     cases += [(33, 5, 0, 5), (64, 3, 3, 3), (1023, 3, 3, 3), (1023, 3, 2, 3)]
     cases += [(200, 0, 3, 3)]
     for _ in range(16):
@@ -721,7 +815,7 @@ def why_not_this_place(index, bits, base, shift, got):
         return "An index is an integer."
     right = layouts.swizzle(bits, base, shift)(index)
     mask = ((1 << bits) - 1) << base
-    cause = other_mask(index, bits, base, shift, got)
+    cause = slip_of_swizzle(index, bits, base, shift, got)
     width = max(index, got, right, mask << shift).bit_length()
     before, mine, aim = (f"{number:0{width}b}" for number in (index, got, right))
     if (got ^ right) & ~mask:
@@ -743,17 +837,57 @@ def why_not_this_place(index, bits, base, shift, got):
     return (
         f"{said} {which} from bit {base + shift} on {verb} {taken:0{bits}b}, and "
         f"{they} XORed with what is there from bit {base} on. Here, what is there "
-        f"changes as if XORed with {done:0{bits}b}."
+        f"changes as if XORed with binary {done:0{bits}b}."
     )
 
 
-def other_mask(index, bits, base, shift, got):
-    """Say so if this is the result of a mask without the last step, minus 1."""
-    mask = 1 << bits
-    moved = (index >> (base + shift) & mask) << base
-    if bits < 2 or not moved or got != index ^ moved:
+def slip_of_swizzle(index, bits, base, shift, got):
+    """Return which slip makes this wrong index, if exactly one of them does."""
+    if bits < 2:
         return ""
-    return (
-        f" A mask of {bits} ones is {mask - 1:b}. This is the result if the mask is "
-        f"{mask:b}."
-    )
+    start, mask = base + shift, (1 << bits) - 1
+    above, taken = index >> start, index >> start & mask
+    lower = f"bits {base} to {base + bits - 1}"
+    upper = f"bits {start} to {start + bits - 1}"
+    masks = {1 << bits: "", 1 << bits - 1: " In Python, `-` comes before `<<`."}
+    masks[bits] = ""
+    slips = [
+        (
+            f"A mask of {bits} ones is {mask:b}. This is the result if the mask is "
+            f"{other:b}.{more}",
+            index ^ (above & other) << base,
+        )
+        for other, more in masks.items()
+    ]
+    slips += [
+        (
+            f"This is the result if all bits from bit {start} on are taken, {above:b}. "
+            f"The swizzle takes only {bits} of them.",
+            index ^ above << base,
+        ),
+        (
+            f"This is the result if the bits that are taken, {taken:0{bits}b}, are "
+            f"XORed from bit 0 on, not from bit {base} on.",
+            index ^ taken,
+        ),
+        (
+            f"This is the result if {bits} bits are taken from bit {shift} on, not "
+            f"from bit {start} on.",
+            index ^ (index >> shift & mask) << base,
+        ),
+        (
+            f"This is the result if {lower} are moved up and XORed with {upper}. The "
+            f"swizzle moves {upper} down.",
+            index ^ (index >> base & mask) << start,
+        ),
+        (
+            "This is the result if the bits are added to those at their new position: "
+            "an addition carries, an XOR does not.",
+            index + (taken << base),
+        ),
+        (
+            "This is the result if the bits replace those at their new position.",
+            index & ~(mask << base) | taken << base,
+        ),
+    ]
+    return only_one(slips, got)

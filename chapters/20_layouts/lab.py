@@ -218,12 +218,14 @@ check(
 #   are in this mode (never more than are still to be picked), and which stride they
 #   have. In the next mode, the step is 1.
 #
-# The last mode takes all elements that are left. If B has several modes, A is composed
-# with each of them, and `make_layout(...)` combines the results (this part is given).
-# So R always accepts B's coordinates.
+# The last mode takes all elements that are left, whatever its size and the step. So B
+# may reach beyond A, as number 40 did in exercise 1. If B has several modes, A is
+# composed with each of them, and `make_layout(...)` combines the results (this part is
+# given). So R always accepts B's coordinates.
 #
 # `composition(a, b)` returns R. In the check, A is flat and coalesced, and no division
-# leaves a remainder. Stuck? `hint("composition")`.
+# leaves a remainder. B may have stride 0: `3:0` picks element 0 three times. Stuck?
+# `hint("composition")`.
 
 # %%
 def composition(a, b):
@@ -306,9 +308,10 @@ for pair in (("(6,2):(8,2)", "3:4"), ("(4,2):(1,10)", "6:1")):
 # everything below `size * stride` is filled. At the end, one more mode fills what is
 # still missing up to `target`.
 #
-# `complement(layout, target)` returns a layout whose strides increase. `target` is
-# always a multiple of what the layout and its gaps fill; modes of size 1 or stride 0
-# are ignored. Stuck? `hint("complement")`.
+# `complement(layout, target)` returns a layout whose strides increase. It may have
+# modes of size 1. `target` is always a multiple of what the layout and its gaps fill;
+# modes of `layout` that have size 1 or stride 0 are ignored. Stuck?
+# `hint("complement")`.
 
 # %%
 def complement(layout, target):
