@@ -1,14 +1,14 @@
 """An exercise in PyTorch: what is called, on which tensors, and what must be true."""
 
 import inspect
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from weft.checking.cases import as_tuple, copies, widened
+from weft.checking.cases import SEED, Case, as_tuple, copies, widened
 from weft.checking.exercise import Exercise
 from weft.torch_ops.written import Written, is_module, look
 
@@ -22,12 +22,16 @@ class TorchExercise(Exercise):
         if it names `torch` or is one of PyTorch's own functions.
     call: `(thing, *inputs)` → results, if that is not `thing(*inputs)`: for a class of
         modules, or a step that needs more than its inputs.
+    outputs: names of a call's results, such as "vjp(g)"; by default they are numbered.
+    sized: `(*size)` → how a verdict names a size, by default 'size 16 × 1,024'.
     tensors: true for a plain function that is to be checked with tensors.
     mutates: the parameters whose tensors a function may change; those of an operator
         are in its schema. The tensors count as results, after those returned.
     dtype: the results' dtype, such as "float16", if it is not that of the inputs.
     gradient: false if no gradient is required; or `(*grads, *inputs)` → a gradient
         per input, None for inputs that have none. By default the spec's gradient.
+    because_gradient: what explains a wrong gradient, worded to follow "if" → a function
+        of the inputs, such as a spec with a mistake, that has this gradient.
     strided: whether to also use inputs that are not contiguous.
     launches: whether a kernel must be launched.
     stream: whether every launch must be on PyTorch's current stream.
@@ -42,10 +46,13 @@ class TorchExercise(Exercise):
     """
 
     call: Any = None
+    outputs: tuple[str, ...] = ()
+    sized: Any = None
     tensors: bool = False
     mutates: tuple[str, ...] = ()
     dtype: str = ""
     gradient: Any = True
+    because_gradient: Mapping[str, Any] = field(default_factory=dict)
     strided: bool = True
     launches: bool = False
     stream: bool = False
@@ -79,6 +86,10 @@ class TorchExercise(Exercise):
         """The parameters whose tensors a call may change."""
         return self.written.mutates or self.mutates
 
+    def case(self, size: Any, seed: int = SEED) -> Case:
+        made = super().case(size, seed)
+        return replace(made, told=self.sized(*made.size)) if self.sized else made
+
     def results(self, *inputs: Any) -> Any:
         """Call what the learner wrote; return its results."""
         if self.call is not None:
@@ -111,7 +122,7 @@ class TorchExercise(Exercise):
 
 
 def named(function: Callable[..., Any]) -> tuple[str, ...]:
-    """Return the names of a function's parameters, except for `*args` and the like."""
+    """Return the names of a function's parameters, except for `*args` and `**kwargs`."""
     found = inspect.signature(function).parameters.values()
     return tuple(p.name for p in found if p.kind is p.POSITIONAL_OR_KEYWORD)
 
