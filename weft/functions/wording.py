@@ -31,8 +31,10 @@ def a_string(exercise: FunctionExercise, call: str, got: Any) -> Verdict:
 def a_float(exercise: FunctionExercise, call: str, got: Any) -> Verdict:
     """Return the verdict on a float returned instead of an integer."""
     why = " ".join(sources_of_floats(exercise.written_by_learner))
-    what = "a float instead of an integer"
-    return _of_type(exercise, call, got, "a float, not an integer", why, what)
+    kind, what = "a float, not an integer", "a float instead of an integer"
+    if is_array(got):
+        kind, what = "an array of floats, not of integers", "floats, not integers"
+    return _of_type(exercise, call, got, kind, why, what)
 
 
 def sources_of_floats(function: FunctionType) -> list[str]:

@@ -23,8 +23,8 @@ ALL_LANES = (
 
 
 WHICH_PARITY = (
-    "The first has parity 0. Does the parity fit the turn, and who should arrive here, "
-    "or announce the bytes?"
+    "The first has parity 0. Is this the parity of the phase to wait for? Which "
+    "threads should arrive here, or announce the bytes?"
 )
 NONE_YET = (
     "All of these threads wait for the first phase of a new mbarrier, and no thread "
