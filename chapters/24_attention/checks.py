@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from weft.checking.named_numbers import compared, explained
+from weft.checking.slips import worded
 
 from .kernels import HEAD, KEYS, TILE, D
 
@@ -231,13 +232,6 @@ def fitting(got, right, made, **close):
     ]
 
 
-def told(causes):
-    """Name the causes of a result, if at most two of them fit; else return ""."""
-    if not 0 < len(causes) <= 2:
-        return ""
-    return f"This is the result if {', or if '.join(causes)}."
-
-
 def slips(seq):
     """Return what may be wrong with attention by tiles, and the options for it."""
     found = dict(SOFTMAX_SLIPS)
@@ -266,7 +260,7 @@ def slipped(q, k, v, keys, out, lse, close, more):
     causes = fitting(out[:, :rows], right, made, **close)
     close = {**close, "equal_nan": True}
     exact = [c for c in causes if np.allclose(lses[c], lse[:, :rows], **close)]
-    return told(exact if len(causes) > 1 and exact else causes)
+    return worded(exact if len(causes) > 1 and exact else causes)
 
 
 def left_out(q, k, v, out, lse):
@@ -552,7 +546,7 @@ def badly_softened(scores, out, lse):
     made["weights are powers of e"] = powers_of_e
     for cause, top in lane_maxima(scores).items():
         made[cause] = relative_to(scores, top)
-    return told(fitting(out, right, made, **close))
+    return worded(fitting(out, right, made, **close))
 
 
 def too_heavy(out, lse, right, heavy_lse):
@@ -615,7 +609,7 @@ def in_fragments(q, k, v, out, lse):
     }
     if reason := slipped(q, k, v, TILE, out, lse, close, lane):
         return reason
-    if reason := told(fitting(out, right, misplaced(q, k, v), **close)):
+    if reason := worded(fitting(out, right, misplaced(q, k, v), **close)):
         return reason
     near, far = (np.arange(seq) % 16 < 8), (np.arange(seq) % 16 >= 8)
     good = np.isclose(right, out, **close).all(axis=(0, 2))
@@ -843,7 +837,7 @@ def badly_rescaled(parts, lses, out, lse):
         found, its_lse = over_tiles(s, parts, 1, **options)
         if np.allclose(its_lse[:, 0], lse, **close, equal_nan=True):
             made[cause] = found[:, 0]
-    return told(fitting(out, right, made, **close))
+    return worded(fitting(out, right, made, **close))
 
 
 def after_forward(rng, heads, seq):
@@ -905,4 +899,4 @@ def bad_gradient(q, k, v, g, lse, delta, dq):
     for scale, cause in enumerate(("are not multiplied", "", "are multiplied twice")):
         p, dp, _ = parts_of_gradient(*given, scale=scale)
         made[f"scores {cause} by `SCALE`"] = p * (dp - row) @ keys / root
-    return told(fitting(dq, right, made, rtol=1e-3, atol=1e-3))
+    return worded(fitting(dq, right, made, rtol=1e-3, atol=1e-3))
