@@ -564,6 +564,79 @@ def test_a_right_function_of_two_tensors_and_a_number() -> None:
 
 
 @pytest.mark.parametrize(
+    ("returned", "why"),
+    [
+        ("grad * grad * 3 * x * x", "it gives four times it."),
+        ("(grad + 1) * 3 * x * x", "twice the gradient of x, and it does not."),
+        ("x * 3 * grad * grad", "the incoming gradient and x are exchanged."),
+        ("grad * 3 * x**6", "the backward uses the result in place of x."),
+        ("grad * 3 * x", "if x is not squared."),
+    ],
+)
+def test_what_a_wrong_gradient_is(returned: str, why: str) -> None:
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        return eval(returned, {"x": x, "grad": grad})
+
+    slips = {"x is not squared": lambda x: 1.5 * x**2}
+    verdict = cubed(of(backward), because_gradient=slips)
+    said(verdict, "gradient")
+    assert why in verdict.why
+
+
+@pytest.mark.parametrize(
+    ("returned", "why"),
+    [
+        ("grad * x, grad * x * 2.5, None", "not with those in `w`. It should be the"),
+        ("grad * w, grad * x * 2.5, None", "change with the numbers in `factor`."),
+        ("grad * w * 3, grad * x * 3, None", "change with the numbers in `factor`."),
+    ],
+)
+def test_what_a_wrong_gradient_depends_on(returned: str, why: str) -> None:
+    def backward(ctx, grad):
+        x, w = ctx.saved_tensors
+        return eval(returned, {"x": x, "w": w, "grad": grad})
+
+    verdict = scaled(backward)
+    said(verdict, "gradient")
+    assert why in verdict.why
+
+
+def test_a_backward_that_takes_one_number_for_another() -> None:
+    class Line(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, a, b):
+            ctx.save_for_backward(x)
+            ctx.b, ctx.a = a, b
+            return a * x * x + b * x
+
+        @staticmethod
+        def backward(ctx, grad):
+            (x,) = ctx.saved_tensors
+            return grad * (2 * ctx.a * x + ctx.b), None, None
+
+    verdict = check(
+        Line,
+        spec=lambda x, a, b: a * x * x + b * x,
+        inputs=lambda rng, n: (vector(rng, n), 2.5, -0.5),
+        sizes=SIZES,
+    )
+    said(verdict, "gradient")
+    assert "if a and b are exchanged. What is saved" in verdict.why
+
+
+def test_a_gradient_that_keeps_a_dimension() -> None:
+    def backward(ctx, grad):
+        x, w = ctx.saved_tensors
+        return (grad * w)[None], grad * x
+
+    verdict = product(backward)
+    said(verdict, "gradient")
+    assert "(1, 40) for x, and x has (40,)" in verdict.message
+    assert "drops each leading dimension of size 1" in verdict.why
+
+
+@pytest.mark.parametrize(
     ("returned", "headline"),
     [
         (lambda ctx, grad: grad, "not one gradient per input"),

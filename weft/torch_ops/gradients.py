@@ -12,16 +12,18 @@ from typing import Any
 import numpy as np
 import torch
 
-from weft.checking.cases import Case, as_tuple, copies, widened
+from weft.checking.cases import Case
 from weft.checking.compare import close, difference
-from weft.checking.differences import Difference, times
+from weft.checking.differences import Difference
 from weft.checking.plain import leaves
 from weft.checking.room import Facts
 from weft.checking.source import line_with, returns
 from weft.checking.verdict import Failed
 from weft.torch_ops import pytorch_tests
 from weft.torch_ops.calls import Calls, reworded
-from weft.torch_ops.exercise import TorchExercise, is_array, of_torch
+from weft.torch_ops.derivatives import incoming, wanted
+from weft.torch_ops.exercise import TorchExercise, is_array
+from weft.torch_ops.gradient_causes import Wrong
 from weft.torch_ops.tensors import (
     DENSE,
     STRIDED,
@@ -42,7 +44,6 @@ from weft.wording import capital, several
 
 # input elements per case, because the spec is differentiated element by element
 MOST = 2048
-FEW = 3  # so many ratios do not agree by chance
 
 
 def run(exercise: TorchExercise, calls: Calls) -> Facts:
@@ -120,7 +121,7 @@ class Pass:
             return None
         results = forward(exercise, calls, inputs, when)
         grads = [incoming(r, 1) for r in results]
-        aims = wanted(exercise, case, [array(g) for g in grads])
+        aims = wanted(exercise, case.inputs, [array(g) for g in grads])
         return Pass(exercise, calls, case, when, inputs, results, grads, aims)
 
     def alone_or_not(self) -> None:
@@ -146,30 +147,41 @@ class Pass:
     def shaped(self) -> None:
         """Check that the operator's backward returns gradients in its inputs' shapes.
 
-        PyTorch sums a gradient that is larger, as if its input had been broadcast.
+        PyTorch sums a gradient that is larger, as if its input had been broadcast, and
+        drops leading dimensions of size 1.
         """
         with self.returned() as seen:
             self.backward(self.grads)
         names = self.exercise.names(len(self.inputs))
         for k in differentiable(self.inputs):
             got: Any = seen[k] if k < len(seen) else None
-            if not is_tensor(got) or got.numel() == self.inputs[k].numel():
+            name, shape = names[k], self.inputs[k].shape
+            if not is_tensor(got) or got.shape == shape:
                 continue
+            why = (
+                f"PyTorch accepts this: it sums a gradient that is too large down to "
+                f"the shape of {name}. But this sum is part of the derivative, so "
+                "the backward should compute it. How many elements of the result does "
+                f"one element of {name} change?"
+            )
+            if got.numel() == shape.numel():
+                why = (
+                    "PyTorch accepts this, and drops each leading dimension of size 1. "
+                    "But a gradient has the shape of its input. Which line makes that "
+                    "dimension?"
+                )
             raise self.failed(
                 f"The backward returns a gradient with the shape "
-                f"{written_shape(got.shape)} for {names[k]}, and {names[k]} has "
-                f"{written_shape(self.inputs[k].shape)}.",
-                f"PyTorch accepts this: it sums a gradient that is too large down to "
-                f"the shape of {names[k]}. But this sum is part of the derivative, so "
-                "the backward should compute it. How many elements of the result does "
-                f"one element of {names[k]} change?",
+                f"{written_shape(got.shape)} for {name}, and {name} has "
+                f"{written_shape(shape)}.",
+                why,
                 "right, but a gradient has the wrong shape",
             )
 
     def twice(self) -> None:
         """Check a second backward pass through the graph, with new output gradients."""
         grads = [incoming(r, 2) for r in self.results]
-        aims = wanted(self.exercise, self.case, [array(g) for g in grads])
+        aims = wanted(self.exercise, self.case.inputs, [array(g) for g in grads])
         if self.wrong(self.backward(grads), aims):
             raise self.failed(
                 "A second backward through the same graph gives another gradient than "
@@ -188,7 +200,7 @@ class Pass:
             torch.ones((), dtype=r.dtype, device=r.device).expand(r.shape)
             for r in self.results
         ]
-        aims = wanted(self.exercise, self.case, [array(g) for g in ones])
+        aims = wanted(self.exercise, self.case.inputs, [array(g) for g in ones])
         headline, why = (
             "not after `.sum()`",
             "After `.sum()` the incoming gradient is one number in memory, with the "
@@ -427,7 +439,7 @@ class Pass:
         assert found is not None
         name, differs = found
         ones = [np.ones(r.shape) for r in self.results]
-        local = wanted(self.exercise, self.case, ones)
+        local = wanted(self.exercise, self.case.inputs, ones)
         why = differs.hint
         headline = ""
         if matches(got, local, self.exercise.tolerance):
@@ -440,96 +452,10 @@ class Pass:
         elif np.isnan(differs.got):
             why = "That NaN is what the check puts into new memory: follow one element."
         else:
-            why = (
-                self.of_another(name, got)
-                or self.dependence(name, got)
-                or why
-                or self.by_a_factor(name, got)
-            )
+            k = self.exercise.names(len(self.inputs)).index(name)
+            wrong = Wrong(self, k, got)
+            why = wrong.cause() or why or wrong.by_a_factor()
         raise self.failed(differs.sentence(f"the gradient of {name}"), why, headline)
-
-    def by_a_factor(self, name: str, got: list[Any]) -> str:
-        """Say by which factor all wrong elements of a gradient are off, or ""."""
-        k = self.exercise.names(len(self.inputs)).index(name)
-        found, aim = array(got[k]), self.aims[k]
-        wrong = ~close(found, aim, self.exercise.tolerance)
-        if wrong.sum() < FEW or not aim[wrong].all():
-            return ""
-        ratio = found[wrong] / aim[wrong]
-        if np.ptp(ratio) > 1e-4 * np.abs(ratio).max():
-            return ""
-        return f"Every wrong element is {times(ratio[0])}."
-
-    def of_another(self, name: str, got: list[Any]) -> str:
-        """Say which other input's gradient has come back for input `name`, or ""."""
-        names = self.exercise.names(len(self.inputs))
-        found = got[names.index(name)]
-        for other, aim in zip(names, self.aims, strict=True):
-            if other == name or aim is None or aim.shape != tuple(found.shape):
-                continue
-            if bool(close(array(found), aim, self.exercise.tolerance).all()):
-                return (
-                    f"What comes back for {name} is the gradient of {other}. The "
-                    "backward returns one value for each input, in the order of the "
-                    "inputs."
-                )
-        return ""
-
-    def dependence(self, name: str, got: list[Any]) -> str:
-        """Say on what a wrong gradient does not depend, though the right one does.
-
-        Found by changing the incoming gradient, and the inputs one at a time. If there
-        is nothing of that kind, says on what the gradient depends though the right one
-        does not. Returns "" if neither is found.
-        """
-        names = self.exercise.names(len(self.inputs))
-        n, more = names.index(name), ""
-        for changed, again, grads in self.variants():
-            try:
-                new = again.backward(grads)[n]
-            except Failed:
-                continue
-            if new is None:
-                continue
-            tolerance = self.exercise.tolerance
-            old, aim, aimed = array(got[n]), again.aims[n], self.aims[n]
-            due = not bool(close(aim, aimed, tolerance).all())
-            if due and np.array_equal(array(new), old, equal_nan=True):
-                return (
-                    f"The gradient of {name} does not change with the numbers in "
-                    f"{changed}. It should: where do they enter the derivative?"
-                )
-            moved = not bool(close(array(new), old, tolerance).all())
-            if moved and np.array_equal(aim, aimed) and not more:
-                more = (
-                    f"The gradient of {name} changes with the numbers in {changed}. "
-                    "It should not depend on them."
-                )
-        return more
-
-    def variants(self) -> Iterator[tuple[str, "Pass", list[Tensor]]]:
-        """Yield passes in which one thing is different, its name, and their grads."""
-        second = [incoming(r, 2) for r in self.results]
-        aims = wanted(self.exercise, self.case, [array(g) for g in second])
-        yield "the incoming gradient", replace(self, aims=aims), second
-        names = self.exercise.names(len(self.inputs))
-        for k, value in enumerate(self.case.inputs):
-            floats = is_array(value) and value.dtype.kind == "f"
-            if not floats and not isinstance(value, float):
-                continue
-            inputs = list(copies(self.case.inputs))
-            inputs[k] = (
-                (value * 0.75 + 0.375).astype(value.dtype)
-                if floats
-                else (value * 0.75 + 0.375)
-            )
-            case = replace(self.case, inputs=tuple(inputs))
-            try:
-                again = Pass.begin(self.exercise, self.calls, case)
-            except Failed:  # the changed number may not suit
-                continue
-            if again is not None:
-                yield f"`{names[k]}`", again, self.grads
 
     def failed(
         self, message: str, why: str = "", headline: str = "", **more: Any
@@ -558,13 +484,6 @@ def forward(
     if not any(is_tensor(r) and r.requires_grad for r in results):
         raise no_graph(exercise, when)
     return results
-
-
-def incoming(result: Tensor, seed: int) -> Tensor:
-    """Return a random gradient for a result, so that a missing factor shows."""
-    generator = np.random.default_rng([seed, result.numel()])
-    values = np.asarray(0.5 + generator.random(tuple(result.shape)))
-    return torch.from_numpy(values).to(result.device, result.dtype)
 
 
 def matches(got: list[Any], aims: list[Any], tolerance: float) -> bool:
@@ -634,70 +553,3 @@ def no_graph(exercise: TorchExercise, when: str) -> Failed:
         )
     places = direct or returns(main)
     return exercise.failed("autograd", f"{message}.", why, places, when=when)
-
-
-Array = np.ndarray[Any, Any]
-
-STEP = 1e-5  # relative step of a central difference in float64
-
-
-def wanted(exercise: TorchExercise, case: Case, grads: list[Array]) -> list[Any]:
-    """Return each input's gradient in double precision, or None if it has none.
-
-    grads: the incoming gradients, one per result.
-    """
-    wide = [widened(value) for value in copies(case.inputs)]
-    incoming = [np.asarray(g, np.float64) for g in grads]
-    if callable(exercise.gradient):
-        found = as_tuple(exercise.gradient(*incoming, *wide))
-        return [None if g is None else np.asarray(g) for g in found]
-    if of_torch(exercise.spec):
-        return analytic(exercise, wide, incoming)
-    return [
-        in_steps(exercise, wide, k, incoming)
-        if is_array(value) and value.dtype.kind == "f"
-        else None
-        for k, value in enumerate(wide)
-    ]
-
-
-def analytic(exercise: TorchExercise, wide: list[Any], grads: list[Array]) -> list[Any]:
-    """Return the gradients that PyTorch's autograd computes for a PyTorch spec."""
-    inputs = tensors(tuple(wide), grad=True)
-    positions = differentiable(inputs)
-    results = as_tuple(exercise.spec(*inputs))
-    found = torch.autograd.grad(
-        results,
-        [inputs[k] for k in positions],
-        [torch.from_numpy(g) for g in grads],
-        allow_unused=True,
-    )
-    aims: list[Any] = [None] * len(inputs)
-    for k, grad in zip(positions, found, strict=True):
-        aims[k] = None if grad is None else grad.numpy()
-    return aims
-
-
-def in_steps(
-    exercise: TorchExercise, wide: list[Any], k: int, grads: list[Array]
-) -> Array:
-    """Return input `k`'s gradient by central differences of the spec, in float64."""
-    value = wide[k]
-    found = np.zeros(value.shape)
-
-    def loss(moved: Array) -> float:
-        given = [moved if n == k else v for n, v in enumerate(wide)]
-        results = as_tuple(exercise.spec(*copies(tuple(given))))
-        return sum(
-            float(np.sum(np.asarray(r) * g))
-            for r, g in zip(results, grads, strict=True)
-            if np.asarray(r).dtype.kind == "f"
-        )
-
-    for index in np.ndindex(value.shape):
-        step = STEP * max(1.0, abs(float(value[index])))
-        up, down = value.copy(), value.copy()
-        up[index] += step
-        down[index] -= step
-        found[index] = (loss(up) - loss(down)) / (up[index] - down[index])
-    return found
