@@ -480,6 +480,38 @@ def test_what_an_earlier_stage_has_left_in_a_tile_is_named() -> None:
     assert "an old value" in note_on(verdict, "total += ta")
 
 
+@cuda.jit(device=True)
+def put(pool, at, x, start):
+    pool[at + cuda.threadIdx.x] = x[start + cuda.threadIdx.x]
+
+
+@cuda.jit
+def twice_the_sums(a, b, out):
+    pool = cuda.shared.array(64, float32)
+    put(pool, 0, a, 0)
+    cuda.syncthreads()
+    total = float32(0)
+    for start in range(0, 64, 32):
+        put(pool, 32, b, start)
+        cuda.syncthreads()
+        for i in range(64):
+            total += pool[i]
+        cuda.syncthreads()
+    out[cuda.threadIdx.x] = 2 * total
+
+
+def test_what_is_stored_before_a_loop_is_not_left_from_an_earlier_turn() -> None:
+    verdict = check(
+        twice_the_sums,
+        spec=lambda a, b: np.full(32, 2 * a.sum() + b.sum(), "f4"),
+        inputs=lambda rng: (rng.random(32, "f4"), rng.random(64, "f4")),
+        sizes=[()],
+        launch=lambda: (1, 32),
+    )
+    assert verdict.kind == "wrong-value"
+    assert "earlier" not in verdict.why
+
+
 def test_threads_that_ended_before_they_stored_are_counted() -> None:
     ends = "    if row >= m or col >= n:\n        return\n    total = float32(0)\n"
     verdict = verdict_on("gemm_ragged", ("    total = float32(0)\n", ends))

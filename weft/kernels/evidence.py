@@ -257,12 +257,17 @@ def replaced(result: Result) -> Cause:
 
 
 def left_over(result: Result) -> Cause:
-    """Report a read of shared memory that still held an earlier stage's value."""
-    trace = result.done.trace
+    """Report a read of shared memory that still held an earlier stage's value.
+
+    Given code that stores and reads it is right.
+    """
+    trace, function = result.done.trace, result.trial.exercise.function()
     row = trace.last_store(result.name, result.byte)
     if row is None or trace.bulk.copies or trace.atomics["begun"].size:
         return Cause()
-    return Cause(*stale(trace, row))
+    said, notes = stale(trace, row)
+    own = function and function.__code__.co_filename
+    return Cause(said, notes) if any(p.file == own for p, _ in notes) else Cause()
 
 
 def way(result: Result) -> Cause:

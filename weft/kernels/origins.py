@@ -205,21 +205,25 @@ def stale(trace: Trace, row: int) -> tuple[str, list[Note]]:
     """Report that the thread of a store has read a value left from an earlier stage.
 
     The thread read several elements on one line between two barriers. One element was
-    stored in an earlier stage than another, although the same line stored both. Returns
-    "" and [] if there is no such read.
+    stored in an earlier stage than another, although the same line stored both. If it
+    was older already when first read, it is meant to stay. Returns "" and [] if there
+    is no such read.
     """
     mine = (trace.block == trace.block[row]) & (trace.thread == trace.thread[row])
     mine &= (trace.space == SHARED) & (trace.operation == READ)
     rows = np.flatnonzero(mine[:row])
     order, new = columns.order(trace.epoch[rows], trace.site[rows], trace.array[rows])
+    fresh: set[int] = set()  # stores whose values were read with none that is newer
     for group in np.split(rows[order], np.flatnonzero(new)[1:]):
         put = [last_put(trace, int(r), int(trace.address[r])) for r in group]
         pairs = [(int(r), p) for r, p in zip(group, put, strict=True) if p is not None]
         last = max((int(trace.epoch[p]) for _, p in pairs), default=0)
-        again = {int(trace.site[p]) for _, p in pairs if trace.epoch[p] == last}
+        newest = {p for _, p in pairs if trace.epoch[p] == last}
+        again = {int(trace.site[p]) for p in newest}
         for read, p in pairs:
-            if trace.epoch[p] < last and int(trace.site[p]) in again:
+            if p in fresh - newest and int(trace.site[p]) in again:
                 return left_over(trace, read, p)
+        fresh |= newest
     return "", []
 
 
