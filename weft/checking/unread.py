@@ -53,10 +53,49 @@ def first_unread(
             return name, f"{said}, and this result needs it."
         if missing == marks.size:
             return name, f"Nothing of {name} is read, and this result depends on it."
+        if beyond := end_of_reads(marks):
+            shapes = {other: each.shape for other, each in read.values()}
+            said = f"`{element(name, one)}` is never read, and this result needs it."
+            return name, f"{said} {beyond_it(name, beyond, shapes)}"
         others = f" (nor are {missing - 1:,} others)" * (missing > 1)
         said = f"`{element(name, one)}` is never read{others}"
         return name, f"{said}, and this result needs it."
     return "", ""
+
+
+def end_of_reads(marks: Array) -> tuple[int, int] | None:
+    """Find the row or column from which on exactly no element of a matrix is marked.
+
+    Returns the axis and the index along it; None if there is no such row or column, or
+    if it is the last.
+    """
+    for axis in range(2 * (marks.ndim == 2)):
+        read = marks.any(axis=1 - axis)
+        end = int(np.count_nonzero(read))
+        whole = np.atleast_1d(marks.all(axis=1 - axis))[:end].all()
+        if whole and 0 < end < marks.shape[axis] - 1:
+            return axis, end
+    return None
+
+
+def beyond_it(
+    name: str, end: tuple[int, int], shapes: Mapping[str, tuple[int, ...]]
+) -> str:
+    """Say from which row or column on a matrix is not read, and what that number is.
+
+    end: the result of `end_of_reads`. shapes: of all arrays, by name.
+    """
+    axis, first = end
+    alike = [
+        f"{other}.shape[{k}]"
+        for other, shape in shapes.items()
+        for k, size in enumerate(shape)
+        if size == first
+    ]
+    other = f"{name}.shape[{1 - axis}]"
+    same = other if other in alike else alike[0] if len(alike) == 1 else ""
+    aside = f" ({first} is {same})" * bool(same)
+    return f"No {('row', 'column')[axis]} of {name} from {first} on is read{aside}."
 
 
 def element(name: str, index: tuple[int, ...]) -> str:

@@ -555,7 +555,7 @@ def find_missing_writer(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict
     stored = [node.lineno for node, _ in statements(function) if stores(node, name)]
     if not stored:
         return without_some(function, copied_elsewhere(trace, row, verdict))
-    notes = dict.fromkeys(stored, f"stores to {name}")
+    notes = loops_to(function, name) | dict.fromkeys(stored, f"stores to {name}")
     ends = ends_before(function, max(stored))
     said = written_by(trace, row, name, [n for n in ends if ends[n]])
     guards = [each.lineno for line in stored for each in around(function, line)]
@@ -563,6 +563,48 @@ def find_missing_writer(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict
     shown = {(p.function, p.line) for p, _ in verdict.places}
     more = [note for note in more if (note[0].function, note[0].line) not in shown]
     return verdict.adding(said).but(places=[*verdict.places, *more])
+
+
+def loops_to(function: FunctionType, name: str) -> dict[int, str]:
+    """Return notes on the `for` loops whose variables are in an index of a store.
+
+    A variable may also be in what is assigned to a variable of this index. name: the
+    array to which the store is.
+    """
+    found = [node for node, _ in statements(function)]
+    behind = [
+        (stored_in(target), names_in(node.value))
+        for node in found
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if not isinstance(target, ast.Subscript)
+    ]
+    notes: dict[int, str] = {}
+    for node in found:
+        if not stores(node, name):
+            continue
+        used = index_of_store(node, name)
+        used |= set[str]().union(*(names for made, names in behind if made & used))
+        for loop in found:
+            inside = loop.lineno < node.lineno <= (loop.end_lineno or 0)
+            sets = stored_in(loop.target) & used if isinstance(loop, ast.For) else ()
+            if inside and sets:
+                notes[loop.lineno] = f"sets `{'`, `'.join(sorted(sets))}`"
+    return notes
+
+
+def index_of_store(node: ast.stmt, name: str) -> set[str]:
+    """Return the names in the index of `name` in a statement that stores to it."""
+    parts = [n for n in ast.walk(node) if isinstance(n, ast.Subscript)]
+    slices = [n.slice for n in parts if is_name(n.value, name)]
+    if not slices and isinstance(call := getattr(node, "value", None), ast.Call):
+        slices = call.args[1:2]
+    return set[str]().union(*map(names_in, slices))
+
+
+def names_in(node: ast.AST) -> set[str]:
+    """Return the names that an expression contains."""
+    return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
 
 
 def without_some(function: FunctionType, verdict: Verdict) -> Verdict:

@@ -5,21 +5,28 @@ import re
 from functools import cached_property
 from types import FunctionType
 
-from weft.checking.source import tree_of
+from weft.checking.source import parameter_names, tree_of
 from weft.checking.verdict import Verdict
 from weft.kernels.advice import (
     Facts,
     around,
     is_name,
     misreading,
+    names_in,
     statements,
     stored_in,
     with_lines,
 )
+from weft.kernels.bounds import axes, launch_sizes
+from weft.kernels.definitions import setters
+from weft.kernels.evaluated import Known, number
+from weft.kernels.evidence import with_notes
 from weft.kernels.trial import Trial
 from weft.simulator.faults import Outside
 
 NOTES = "lets it through", "is false here"  # on a condition, and on one with an `else`
+OWN = re.compile(r"\bcuda\.(grid\(|threadIdx|blockIdx|laneid)")  # differs by thread
+OF_BLOCK = re.compile(r"\bcuda\.(grid\(|blockIdx)")  # differs by block
 ROW, COLUMN = re.compile(r"(row|y)"), re.compile(r"(col|x)")  # as names begin
 
 
@@ -40,9 +47,16 @@ def show_guard(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
                 guard = {each.lineno: "the guard"}
                 return with_lines(verdict, function, guard).but(why=word)
         if facts.fault is not None and (beyond := facts.fault.outside) is not None:
-            used = Used(function, place.line, beyond)
-            notes = used.origin() | used.conditions()
-            return with_lines(verdict, function, notes)
+            inside = facts.fault.places[0].function == function.__name__
+            known = {**beyond.known, **launch_sizes(trial)} if inside else {}
+            used = Used(function, place.line, beyond, known)
+            values, notes = used.origin()
+            notes |= used.conditions()
+            more = [(place, ", ".join(values))] if values else []
+            if not facts.backwards and any(verdict.block or ()):
+                verdict = verdict.adding(used.of_block())
+            places = with_notes(verdict.places, more)
+            return with_lines(verdict.but(places=places), function, notes)
     return verdict
 
 
@@ -62,10 +76,16 @@ def show_order_of_grid(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
 
 
 class Used:
-    """An index out of bounds, where a line of a function uses it."""
+    """An index out of bounds, where a line of a function uses it.
 
-    def __init__(self, function: FunctionType, line: int, beyond: Outside) -> None:
+    known: what is known of the function's names at that moment.
+    """
+
+    def __init__(
+        self, function: FunctionType, line: int, beyond: Outside, known: Known
+    ) -> None:
         self.function, self.line, self.beyond = function, line, beyond
+        self.known = known
         self.statements = [node for node, _ in statements(function)]
         self.variables = stored_in(tree_of(function))
 
@@ -77,8 +97,7 @@ class Used:
         for node in here[-1:]:
             shown = getattr(node, "test", node)
             found += [n for n in ast.walk(shown) if isinstance(n, ast.Subscript)]
-        mine = [n.slice for n in found if is_name(n.value, self.beyond.array)]
-        return [n.elts if isinstance(n, ast.Tuple) else [n] for n in mine]
+        return [axes(n.slice) for n in found if is_name(n.value, self.beyond.array)]
 
     @cached_property
     def sources(self) -> dict[str, set[str]]:
@@ -91,32 +110,113 @@ class Used:
         return found
 
     def parts(self) -> list[ast.expr]:
-        """Return the parts of the index for the axis that is out of bounds."""
-        axis = self.beyond.axis
-        return [index[axis] for index in self.indices if len(index) > axis]
+        """Return the parts of the index for the axis that is out of bounds.
 
-    def origin(self) -> dict[int, str]:
-        """Return a note on the line that sets the index, if it is a variable."""
+        If the line has several indices of the array, those with other values are left
+        out.
+        """
+        axis, index = self.beyond.axis, self.beyond.index
+        parts = [parts[axis] for parts in self.indices if len(parts) > axis]
+        return [p for p in parts if number(p, self.known) in (None, index)]
+
+    def origin(self) -> tuple[list[str], dict[int, str]]:
+        """Return the values of what the index consists of, and notes on lines.
+
+        The notes are on the lines that set its variables. A value is among the notes if
+        there is one such line, unless each thread has an index of its own from it.
+        """
+        values: list[str] = []
+        notes: dict[int, str] = {}
         parts = self.parts()
-        names = {part.id for part in parts if isinstance(part, ast.Name)}
-        if len(names) != 1 or not all(isinstance(part, ast.Name) for part in parts):
-            return {}
-        (name,) = names
-        setting = [node for node in self.statements if self.sets(node, name)]
-        later = (n for n in self.statements if n.lineno > self.line)
-        if not setting or any(name in assigned(node) for node in later):
-            return {}
-        last = max(setting, key=lambda node: node.lineno)
-        if isinstance(last, ast.Assign) and "cuda." in ast.unparse(last.value):
-            return {}
-        return {last.lineno: f"`{name}` is {self.beyond.index}"}
+        alone = all(isinstance(part, ast.Name) for part in parts)
+        for each in (name for part in parts for name in self.names_of(part)):
+            value = number(each, self.known)
+            if value is None:
+                continue
+            line, more = self.set_at(ast.unparse(each), value)
+            said = f"`{ast.unparse(each)}` is {value}{more}"
+            if line and said not in notes.get(line, ""):
+                notes[line] = f"{notes[line]}, {said}" if line in notes else said
+            elif not line and not alone and said not in values:
+                values.append(said)
+        return values, notes
 
-    def sets(self, node: ast.stmt, name: str) -> bool:
-        """Return whether a statement sets a variable before the line, or around it."""
-        if isinstance(node, ast.For):
-            inside = node.lineno < self.line <= (node.end_lineno or 0)
-            return inside and name in names_in(node.target)
-        return node.lineno < self.line and name in assigned(node)
+    def names_of(self, part: ast.expr) -> list[ast.expr]:
+        """Return the variables, and the sizes of arrays, in a part of an index."""
+        known = self.variables | set(parameter_names(self.function))
+        inside = [n for n in ast.walk(part) if isinstance(n, ast.expr)]
+        found = [
+            n
+            for n in inside
+            if (isinstance(n, ast.Name) and n.id in known)
+            or (isinstance(n, ast.Subscript) and ast.unparse(n).count(".shape["))
+            or (isinstance(n, ast.Attribute) and n.attr == "size")
+        ]
+        return sorted(found, key=lambda n: (n.lineno, n.col_offset))
+
+    def set_at(self, name: str, value: int) -> tuple[int, str]:
+        """Return the line that last set a variable, and what else to say there.
+
+        If the test of a `while` lets through a value that is no index of the axis, this
+        is its line. The line is 0 if it is unknown, or gives each thread a number of
+        its own.
+        """
+        found = setters(tree_of(self.function).body[0], name, self.line)
+        sure = [node for node in found if self.gives(node, name) == value]
+        maybe = [node for node in found if self.gives(node, name) in (None, value)]
+        if not sure and (loop := self.let_through(name, value)):
+            return loop, f", {NOTES[0]}"
+        if not maybe or (len(maybe) > 1 and not sure):
+            return 0, ""
+        last = max(sure or maybe, key=lambda node: node.lineno)
+        own = isinstance(last, ast.Assign) and OWN.search(ast.unparse(last.value))
+        return (0 if own else last.lineno), ""
+
+    def let_through(self, name: str, value: int) -> int:
+        """Return the line of the `while` that tests a variable beyond the axis, or 0.
+
+        Beyond the axis is a value that is itself no index of it.
+        """
+        if 0 <= value < self.size:
+            return 0
+        loops = [
+            node.lineno
+            for node in self.statements
+            if isinstance(node, ast.While) and name in names_in(node.test)
+            if node.lineno < self.line <= (node.end_lineno or 0)
+        ]
+        return max(loops, default=0)
+
+    @property
+    def size(self) -> int:
+        """The size of the array along the axis, or 0 if it is unknown."""
+        shape = self.known.get(self.beyond.array)
+        return shape[self.beyond.axis] if isinstance(shape, tuple) else 0
+
+    def gives(self, node: ast.stmt, name: str) -> int | None:
+        """Return the number that an assignment always gives a variable, or None."""
+        if not isinstance(node, ast.Assign) or not is_name(node.targets[0], name):
+            return None
+        mine = names_in(node.value) & self.variables
+        return None if mine else number(node.value, self.known)
+
+    def of_block(self) -> str:
+        """Say that an index of shared memory depends on the block, if it does."""
+        array = self.beyond.array
+        names = behind(set[str]().union(*map(names_in, self.parts())), self.sources)
+        text = {
+            name: ast.unparse(node.value)
+            for node in self.statements
+            if isinstance(node, ast.Assign)
+            for name in assigned(node)
+        }
+        shared = "cuda.shared.array(" in text.get(array, "")
+        if not shared or not any(OF_BLOCK.search(text.get(n, "")) for n in names):
+            return ""
+        return (
+            f"Each block has its own `{array}`, with indices that begin at 0, and this "
+            "index depends on the block."
+        )
 
     def conditions(self) -> dict[int, str]:
         """Return notes on the conditions on the index, all of which were met.
@@ -127,12 +227,65 @@ class Used:
         for known in ({}, self.sources):
             met = [
                 each
-                for each in around(self.function, self.line)
+                for each in self.around(self.line)
                 if any(self.about(each.test, index, known) for index in self.indices)
             ]
             if met:
-                return {each.lineno: outcome(each, self.line) for each in met}
+                return {each.lineno: self.outcome(each) for each in met}
         return {}
+
+    def outcome(self, condition: ast.If) -> str:
+        """Say how a condition came out, or which element it rightly lets through."""
+        other = condition.orelse
+        inside_else = bool(other) and other[0].lineno <= self.line
+        if inside_else and self.line <= (condition.end_lineno or 0):
+            return NOTES[1]
+        result = self.result(condition)
+        return f"`{result}` is in bounds" if result else NOTES[0]
+
+    def result(self, condition: ast.If) -> str:
+        """Return the element of another argument that a condition is about.
+
+        This is the element that the thread stores under the condition, which compares
+        only the variables of its index, and not with the array out of bounds. Returns
+        "" if there is none, if it is out of bounds, or if the index is still to change.
+        """
+        tested = names_in(condition.test) & self.variables
+        if self.beyond.array in behind(names_in(condition.test), self.sources):
+            return ""
+        found = [
+            self.in_bounds(target)
+            for node in self.statements
+            if isinstance(node, ast.Assign)
+            if condition.lineno
+            in [n.lineno for n in around(self.function, node.lineno)]
+            for target in node.targets
+            if isinstance(target, ast.Subscript) and tested <= names_in(target.slice)
+        ]
+        return next(filter(None, found), "")
+
+    def in_bounds(self, target: ast.Subscript) -> str:
+        """Return an element of another argument, if it is known and in bounds."""
+        name, parts = ast.unparse(target.value), axes(target.slice)
+        index = [number(part, self.known) for part in parts]
+        shape = self.known.get(name)
+        later = [node for node in self.statements if node.lineno > self.line]
+        mine = names_in(target.slice)
+        if (
+            name == self.beyond.array
+            or name not in parameter_names(self.function)
+            or not isinstance(shape, tuple)
+            or len(shape) != len(index)
+            or any(mine & stored_in(node) for node in later)
+        ):
+            return ""
+        if all(k is not None and 0 <= k < n for k, n in zip(index, shape, strict=True)):
+            return f"{name}[{', '.join(map(str, index))}]"
+        return ""
+
+    def around(self, line: int) -> list[ast.If]:
+        """Return the `if` statements that decide whether a line runs."""
+        return around(self.function, line)
 
     def about(
         self, test: ast.expr, index: list[ast.expr], known: dict[str, set[str]]
@@ -143,22 +296,9 @@ class Used:
         return bool(each) and all(behind(names, known) & tested for names in each)
 
 
-def outcome(condition: ast.If, line: int) -> str:
-    """Say how a condition came out if `line` was reached."""
-    other = condition.orelse
-    end = condition.end_lineno or 0
-    inside_else = bool(other) and other[0].lineno <= line <= end
-    return NOTES[inside_else]
-
-
 def assigned(node: ast.stmt) -> set[str]:
     """Return the variables that a statement assigns."""
     return stored_in(node) if isinstance(node, ast.Assign | ast.AugAssign) else set()
-
-
-def names_in(node: ast.AST) -> set[str]:
-    """Return the names that an expression contains."""
-    return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
 
 
 def behind(names: set[str], sources: dict[str, set[str]]) -> set[str]:

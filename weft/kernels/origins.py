@@ -37,18 +37,50 @@ def written_by(trace: Trace, row: int, name: str, ends: Sequence[int]) -> str:
             f"Only {busy:,} of the {threads:,} threads of this block {verb} to "
             f"`{name}`{ended}."
         )
-    itemsize = trace.dtypes[trace.array[row]].itemsize
-    begin = trace.address[rows] // itemsize
-    cells, _ = columns.spread(begin, begin + trace.size[rows] // itemsize)
+    cells = touched(trace, rows)
     counts = np.unique(cells, return_counts=True)[1]
     reached, times = counts.size, int(counts[0])
     often = 2 <= times < 99 and (counts == times).all()
     each = f", to each of them {several(times, 'time')}" if often else ""
     shape = trace.extents[int(trace.array[row])][1]
+    reads = np.flatnonzero(mine & (trace.operation == READ))
+    stored, read = (rectangle(trace, row, c) for c in (cells, touched(trace, reads)))
     return (
         f"The threads of the block store to {reached:,} of the "
-        f"array's {int(np.prod(shape)):,} elements{each}."
+        f"array's {int(np.prod(shape)):,} elements{each}"
+        + (f": {stored}. They read {read}." if stored and read else ".")
     )
+
+
+def touched(trace: Trace, rows: Columns) -> Columns:
+    """Return the addresses of the elements of one array, in elements, that rows touch.
+
+    An element that is touched twice is there twice.
+    """
+    itemsize = trace.dtypes[trace.array[rows[0]]].itemsize
+    begin = trace.address[rows] // itemsize
+    return columns.spread(begin, begin + trace.size[rows] // itemsize)[0]
+
+
+def rectangle(trace: Trace, row: int, cells: Columns) -> str:
+    """Describe elements of a matrix, such as 'columns 0–33 of rows 0–9'.
+
+    row: an access to the matrix. cells: their addresses, in elements. Returns "" if
+    they are no rectangle.
+    """
+    array = int(trace.array[row])
+    start, shape = trace.extents[array]
+    if len(shape) != 2:
+        return ""
+    found = np.unique(cells) - start // trace.dtypes[array].itemsize
+    ends = [(int(k.min()), int(k.max())) for k in np.unravel_index(found, shape)]
+    if found.size != np.prod([last - first + 1 for first, last in ends]):
+        return ""
+    rows, columns = (
+        f"{axis}s {first}–{last}" if first < last else f"{axis} {first}"
+        for axis, (first, last) in zip(("row", "column"), ends, strict=True)
+    )
+    return f"{columns} of {rows}"
 
 
 def way_of(trace: Trace, row: int, byte: int) -> tuple[str, list[Note]]:

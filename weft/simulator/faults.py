@@ -1,5 +1,6 @@
 """The exception for everything that can go wrong in a simulated kernel."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import zip_longest
 
@@ -9,11 +10,16 @@ from weft.tracebacks import called_at
 
 @dataclass(frozen=True)
 class Outside:
-    """An index out of bounds: the array, by the kernel's name; the axis, the value."""
+    """An index out of bounds: the array, by the kernel's name; the axis, the value.
+
+    known: the names in the function that uses it, with their numbers, or the shapes of
+    their arrays, at that moment.
+    """
 
     array: str
     axis: int
     index: int
+    known: Mapping[str, int | tuple[int, ...]] = field(default_factory=dict)
 
 
 @dataclass

@@ -6,6 +6,8 @@ from dataclasses import replace
 from types import CodeType, FrameType
 from typing import Any
 
+import numpy as np
+
 from weft.intrinsics.memory import Misaligned
 from weft.places import Place, led_to, place
 from weft.python_errors import advice, in_plain_words
@@ -103,8 +105,19 @@ def refused_access(
         wrong = refused_store(x)
     for axis, (part, size) in enumerate(zip(index, x.shape, strict=False)):
         if isinstance(part, int) and not 0 <= part < size:
-            return wrong, Outside(access.array, axis, part)
+            return wrong, Outside(access.array, axis, part, numbers(names))
     return wrong, None
+
+
+def numbers(names: dict[str, Any]) -> dict[str, int | tuple[int, ...]]:
+    """Return the numbers among the values of names, and the shapes of the arrays."""
+    found: dict[str, int | tuple[int, ...]] = {}
+    for name, value in names.items():
+        if isinstance(value, Array):
+            found[name] = value.shape
+        elif isinstance(value, (int, np.integer)) and not isinstance(value, bool):
+            found[name] = int(value)
+    return found
 
 
 def steps(error: BaseException) -> dict[FrameType, int]:
