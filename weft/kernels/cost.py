@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from weft.simulator.trace.trace import GLOBAL, READ, SHARED, Trace
 from weft.wording import several
 
 LINES = 4  # the most that a verdict shows
+EXTREMES = "loads", "shared_loads", "peeks", "barriers", "in_flight"  # by size
 
 MEMORY = {  # name: space, limit, what to think about
     "global": (
@@ -53,7 +55,7 @@ def run(exercise: KernelExercise, last: Trace) -> list[str]:
     if size != exercise.sizes[-1]:
         last = traced(configure(exercise, exercise.case(size))).trace
     try:
-        return counted(exercise, last)
+        return counted(exercise, last, size)
     except Failed as failed:
         places = failed.verdict.places
         rows = [first_of(last, place) for place, _ in places]
@@ -67,15 +69,17 @@ def first_of(last: Trace, place: Place) -> int:
     return int(np.argmax(np.array(here)[last.site]))
 
 
-def counted(exercise: KernelExercise, last: Trace) -> list[str]:
-    """Return facts about a trace. Raises `Failed` if the trace breaks a limit."""
-    lines = count(last)
-    facts = [
-        hold(exercise, last, lines)
-        for limit, hold in HELD.items()
-        if limit in exercise.limits
-    ]
-    return [fact for fact in facts if fact]
+def counted(exercise: KernelExercise, last: Trace, size: Any) -> list[str]:
+    """Return facts about a trace. Raises `Failed` if the trace breaks a limit.
+
+    size: that of the trace. The largest number is said to be that of this size.
+    """
+    lines, facts = count(last), list[str]()
+    at = f" at {exercise.written(size)}" * (len(exercise.sizes) > 1)
+    for limit, hold in HELD.items():
+        if limit in exercise.limits and (fact := hold(exercise, last, lines)):
+            facts.append(f"{fact}{at}" if limit in EXTREMES else fact)
+    return facts
 
 
 def lanes(exercise: KernelExercise, _: Trace, lines: list[Line]) -> str:

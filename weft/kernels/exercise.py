@@ -105,10 +105,19 @@ class KernelExercise(Exercise):
             outputs = tuple(np.empty_like(np.asarray(t)) for t in typed)
         else:
             outputs = tuple(np.array(o) for o in as_tuple(self.out(*copies(given))))
-        told = self.sized(*made.size) if self.sized else ""
+        told = self.told(made.size)
         return KernelCase(
             *(made.size, given, made.expected, made.listed, made.named, told, outputs)
         )
+
+    def told(self, size: tuple[Any, ...]) -> str:
+        """Return how a verdict names a size, or "" for the default."""
+        return self.sized(*size) if self.sized else ""
+
+    def written(self, size: Any) -> str:
+        """Return a size as a verdict names it, for example 'size 16 × 1,024'."""
+        parts = as_tuple(size)
+        return Case(parts, (), (), told=self.told(parts)).written
 
     def elsewhere(self, place: Place) -> str:
         """Return a phrase such as 'in `f`' for a line outside the kernel, or ''."""
