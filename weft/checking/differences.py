@@ -91,7 +91,23 @@ def show(value: Any, digits: int = 4) -> str:
         return show_integer(int(value))
     if isinstance(value, str):
         return repr(str(value))
+    if isinstance(value, complex) or kind == "c":
+        single = getattr(value, "itemsize", 16) == 8  # complex64
+        value = without_noise(complex(value), 1e-6 if single else 1e-12)
     return f"{value + 0.0:.{digits}g}"  # no -0
+
+
+def without_noise(value: complex, least: float) -> complex:
+    """Return a complex number, with 0 for a part that is only rounding.
+
+    That is a part which is less than `least` times the other.
+    """
+    real, imag = abs(value.real), abs(value.imag)
+    if not math.isfinite(real + imag):
+        return value
+    if imag < least * real:
+        return complex(value.real, 0.0)
+    return complex(0.0, value.imag) if real < least * imag else value
 
 
 def show_integer(value: int) -> str:
