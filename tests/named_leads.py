@@ -149,6 +149,15 @@ SAID = {
         "four times what it should be"
     ],
     "24_attention/soften_tiles/wrong_bits_for_masks": ["(and itself, if k is 0)"],
+    "24_attention/soften_tiles/wrong_summed_in_each_tile": [
+        "over the four lanes after each tile"
+    ],
+    "24_attention/soften_tiles/wrong_numbers_of_maximum": [
+        "is that of numbers 0 and 2 of each piece"
+    ],
+    "24_attention/soften_tiles/wrong_shuffles_for_row_g": ["in row g + 8"],
+    "24_attention/soften_tiles/wrong_rows_of_factors": ["get each other's factor"],
+    "24_attention/soften_tiles/wrong_maximum_too_late": ["before their tile"],
     "24_attention/flash_mma/wrong_lanes_summed_twice": [
         "summed over the four lanes twice"
     ],

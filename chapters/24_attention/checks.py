@@ -7,6 +7,7 @@ import numpy as np
 from weft.checking.named_numbers import compared, explained
 from weft.checking.slips import worded
 
+from . import lanes
 from .kernels import HEAD, KEYS, TILE, D
 
 
@@ -532,21 +533,31 @@ def badly_softened(scores, out, lse):
             "up the four lanes of a row: what does each lane pass to it?"
         )
     s, values = scores[None] * np.float32(math.log(2)), unit_values(scores.shape[1])
-    more = {
-        "the factors of rows g and g + 8 are exchanged": {"factor": exchanged},
-        "weights are powers of e, and factors powers of 2": {
-            "power": lambda x: np.exp(x / math.log(2))
-        },
-    }
+    power = {"power": lambda x: np.exp(x / math.log(2))}
+    mixed = {"weights are powers of e, and factors powers of 2": power}
     made = {
         cause: over_tiles(s, values, TILE, **options)[0][0]
-        for cause, options in {**SOFTMAX_SLIPS, **more}.items()
+        for cause, options in {**SOFTMAX_SLIPS, **mixed}.items()
     }
     powers_of_e = over_tiles(scores[None], values, TILE)[0][0]
     made["weights are powers of e"] = powers_of_e
-    for cause, top in lane_maxima(scores).items():
-        made[cause] = relative_to(scores, top)
-    return worded(fitting(out, right, made, **close))
+    for cause, options in lanes.slips().items():
+        made[cause] = lanes.by_lanes(scores, **options)
+    causes = fitting(out, right, made, **close)
+    return worded(causes) or wrong_half(np.isclose(right, out, **close).all(axis=1))
+
+
+def wrong_half(good):
+    """Say which half of each warp's 16 rows is wrong, if the other is right.
+
+    good: whether each row is right.
+    """
+    second = np.arange(len(good)) % 16 >= 8
+    if good[~second].all() and not good[second].all():
+        return "Rows 0 to 7 of each warp are right; rows 8 to 15 are not."
+    if good[second].all() and not good[~second].all():
+        return "Rows 8 to 15 of each warp are right; rows 0 to 7 are not."
+    return ""
 
 
 def too_heavy(out, lse, right, heavy_lse):
@@ -557,36 +568,6 @@ def too_heavy(out, lse, right, heavy_lse):
     return np.allclose(4 * out, right, 1e-2, 1e-3) and np.allclose(
         lse, heavy_lse, 1e-4, 1e-2
     )
-
-
-LANE = np.arange(TILE) % 8 // 2  # t of the lane that holds each column of a tile
-
-
-def lane_maxima(scores):
-    """Return wrong maxima (rows, 4), one per lane of a row, and what leads to them."""
-    tiles = scores.reshape(len(scores), -1, TILE).max(axis=1)
-    own = np.stack([tiles[:, t == LANE].max(axis=1) for t in range(4)], axis=1)
-    fours = own.reshape(-1, 4, 4).max(axis=1).repeat(4, axis=0)
-    warp = own.reshape(-1, 2, 8, 4).max(axis=(2, 3)).repeat(8)[:, None]
-    return {
-        "each lane takes the maximum of its own scores alone": own,
-        "a lane asks only the lane whose number differs in bit 0 (and itself, if "
-        "k is 0)": np.maximum(own, own[:, [1, 0, 3, 2]]),
-        "a lane asks only the lane whose number differs in bit 1 (and itself, if "
-        "k is 0)": np.maximum(own, own[:, [2, 3, 0, 1]]),
-        "lanes are combined that hold other rows": fours,
-        "all 32 lanes are combined, which hold eight rows": np.broadcast_to(
-            warp, own.shape
-        ),
-    }
-
-
-def relative_to(scores, top):
-    """Return the output (rows, TILE), weights relative to the maximum of each lane."""
-    with np.errstate(all="ignore"):
-        tiles = scores.reshape(len(scores), -1, TILE).astype("f4")
-        sums = np.exp2(tiles - top[:, None, LANE].astype("f4")).sum(axis=1)
-        return sums / sums.sum(axis=1, keepdims=True)
 
 
 def in_fragments(q, k, v, out, lse):
@@ -611,13 +592,7 @@ def in_fragments(q, k, v, out, lse):
         return reason
     if reason := worded(fitting(out, right, misplaced(q, k, v), **close)):
         return reason
-    near, far = (np.arange(seq) % 16 < 8), (np.arange(seq) % 16 >= 8)
-    good = np.isclose(right, out, **close).all(axis=(0, 2))
-    if good[near].all() and not good[far].all():
-        return "Rows 0 to 7 of each warp are right; rows 8 to 15 are not."
-    if good[far].all() and not good[near].all():
-        return "Rows 8 to 15 of each warp are right; rows 0 to 7 are not."
-    return ""
+    return wrong_half(np.isclose(right, out, **close).all(axis=(0, 2)))
 
 
 def exchanged(factor, columns=HEAD):
