@@ -164,6 +164,10 @@ SAID = {
     "24_attention/merge_parts/wrong_weights_not_rescaled": [
         "the sum of weights is not rescaled"
     ],
+    "24_attention/merge_parts/wrong_guard_against_nan": ["Zero times infinity is NaN"],
+    "24_attention/merge_parts/wrong_largest_as_lse": ["largest log-sum-exp alone"],
+    "24_attention/merge_parts/wrong_top_from_zero": ["Every e^x has become 0"],
+    "24_attention/merge_parts/wrong_divided_by_n": ["by the number of parts"],
     "24_attention/grad_q/wrong_stored_unscaled": ["stored without `SCALE`"],
     "24_attention/grad_q/wrong_scale_forgotten": ["scores are not multiplied"],
     "24_attention/grad_q/wrong_delta_of_key": ["that of the key, not that of the"],

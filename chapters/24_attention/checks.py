@@ -555,7 +555,7 @@ def wrong_half(good):
     second = np.arange(len(good)) % 16 >= 8
     if good[~second].all() and not good[second].all():
         return "Rows 0 to 7 of each warp are right; rows 8 to 15 are not."
-    if good[second].all() and not good[~second].all():
+    if good[second].all() and second.any() and not good[~second].all():
         return "Rows 8 to 15 of each warp are right; rows 0 to 7 are not."
     return ""
 
@@ -742,7 +742,10 @@ def out_of_step(q, k, v, out, lse):
 
 
 def some_parts(rng, heads, n, d):
-    """Return outputs of parts with their log-sum-exps; one part is empty."""
+    """Return outputs of parts with their log-sum-exps; one part is empty.
+
+    The output of an empty part is NaN, or infinity for every second head.
+    """
     parts = rng.normal(1, 2, (heads, n, d)).astype("f4")
     lses = rng.normal(0, 1.5, (heads, n)).astype("f4")
     lses[::3] += 150
@@ -751,6 +754,7 @@ def some_parts(rng, heads, n, d):
     if n > 2:
         lses[:, n // 2] = -np.inf
         parts[:, n // 2] = np.nan
+        parts[1::2, n // 2] = np.inf
         lses[0, 0], parts[0, 0] = -np.inf, np.nan
     return parts, lses
 
@@ -768,27 +772,74 @@ def whole(parts, lses):
 def badly_merged(parts, lses, out, lse):
     """Say how a wrong result may have come about."""
     right, its_lse = whole(parts, lses)
-    bad, empty = (np.isnan(x).reshape(len(x), -1).any(1) for x in (out, parts))
-    if bad.any() and not (bad[empty].all() and empty[bad].all()):
-        return "Did e^x overflow? `top` has to be the largest log-sum-exp."
-    if bad.any():
-        return (
-            "The output is NaN. Zero times NaN is NaN: leave a part out "
-            "if it has no weight."
-        )
-    several, there = parts.shape[1] > 1, ~np.isnan(parts)
-    mean = np.where(there, parts, 0).sum(axis=1) / there.sum(axis=1)
-    if several and np.allclose(out, mean, 1e-3, 1e-3):
+    if np.isnan(out).any():
+        return not_a_number(parts, lses, np.isnan(out).any(axis=1))
+    top = lses.max(axis=1)
+    weight = np.exp(its_lse - top)
+    if np.allclose(out, right, 1e-3, 1e-3):
+        made = wrong_lses(top, weight, parts.shape[1])
+        return worded(fitting(lse, its_lse, made, rtol=1e-5, atol=1e-3))
+    there = np.isfinite(lses)
+    count, values = there.sum(axis=1)[:, None], np.where(there[..., None], parts, 0)
+    if parts.shape[1] > 1 and np.allclose(out, values.sum(axis=1) / count, 1e-3, 1e-3):
         return (
             "This is the mean of the parts. A part with larger scores must "
             "count for more."
         )
-    if np.allclose(out, right, 1e-3, 1e-3):
-        return ""
-    weight = np.exp(its_lse - lses.max(axis=1))[:, None]
-    if np.allclose(out, right * weight, 1e-3, 1e-3):
+    sums = right * weight[:, None]
+    if np.allclose(out, sums, 1e-3, 1e-3):
         return "The weights do not sum to 1: they have not been divided."
-    return badly_rescaled(parts, lses, out, lse)
+    apart = np.where(there, lses - top[:, None], 0)[..., None]
+    least = np.where(there, lses, np.inf).argmin(axis=1)
+    heads = np.arange(len(parts))
+    with np.errstate(all="ignore"):
+        made = {
+            "the sum is divided by the number of parts, not by the sum of weights": (
+                sums / count
+            ),
+            "a weight is the difference of two log-sum-exps, and not e to its power": (
+                (apart * values).sum(axis=1) / apart.sum(axis=1)
+            ),
+            "only the part with the smallest log-sum-exp counts": values[heads, least],
+            "only the part with the largest log-sum-exp counts": (
+                values[heads, lses.argmax(axis=1)]
+            ),
+        }
+    causes = fitting(out, right, made, rtol=1e-3, atol=1e-3)
+    return worded(causes) or badly_rescaled(parts, lses, out, lse)
+
+
+def not_a_number(parts, lses, bad):
+    """Say how the output of some heads has become NaN. bad: whether each is NaN."""
+    odd = {
+        "NaN": np.isnan(parts).any(axis=(1, 2)),
+        "infinity": np.isinf(parts).any(axis=(1, 2)),
+    }
+    for names in (["NaN", "infinity"], ["NaN"], ["infinity"]):
+        if (bad == np.any([odd[name] for name in names], axis=0)).all():
+            times = " or ".join(name for name in names if odd[name].any())
+            return f"Zero times {times} is NaN: leave a part out if it has no weight."
+    if lses[bad].max() < -90:
+        return (
+            "Every e^x has become 0, and 0 / 0 is NaN. `top` has to be the largest "
+            "log-sum-exp."
+        )
+    return "Did e^x overflow? `top` has to be the largest log-sum-exp."
+
+
+def wrong_lses(top, weight, n):
+    """Return wrong log-sum-exps, and what leads to them."""
+    return {
+        "`lse` is the largest log-sum-exp alone": top,
+        "`lse` is the logarithm of the sum of weights alone": np.log(weight),
+        "`lse` is the largest log-sum-exp plus the sum of weights": top + weight,
+        "`lse` is the largest log-sum-exp times the sum of weights": top * weight,
+        "`lse` is the largest log-sum-exp plus the logarithm of the number of parts": (
+            top + math.log(n)
+        ),
+        "the logarithm is to base 2": top + np.log2(weight),
+        "the logarithm is to base 10": top + np.log10(weight),
+    }
 
 
 MERGE_SLIPS = {
