@@ -16,6 +16,43 @@ SAID = {
     "23_convolution_fft/convolve_same/wrong_no_lower_bound": [
         "if i < x.shape[0] and j < x.shape[1]:: lets it through"
     ],
+    "23_convolution_fft/convolve_same/wrong_both_by_the_height": [
+        "No column of x from 9 on is read (9 is x.shape[0]).",
+        "if 0 <= i < x.shape[0] and 0 <= j < x.shape[0]:: `j` ends at 8",
+    ],
+    "23_convolution_fft/correlate/wrong_flipped": [
+        "This is a convolution: row and column of x fall as p and q grow, or w is "
+        "reversed."
+    ],
+    "23_convolution_fft/correlate/wrong_p_and_q_exchanged": [
+        "`col` is 38",
+        "if row < out.shape[0] and col < out.shape[1]:: `out[0, 38]` is in bounds",
+        "for p in range(w.shape[0]):: `p` is 2",
+    ],
+    "23_convolution_fft/correlate_tiled/wrong_half_of_the_halo": [
+        "columns 0–33 of rows 0–9. They read columns 0–35 of rows 0–11.",
+        "for i in range(ty, HIGH + K // 2, HIGH):: sets `i`",
+    ],
+    "23_convolution_fft/correlate_tiled/wrong_index_of_the_image": [
+        "row, col = top + ty, left + tx: `row` is 8",
+        "Each block has its own `tile`",
+    ],
+    "23_convolution_fft/dft/wrong_cosines": [
+        "result[1] is 2+0j",
+        "only the real part of each power of `w` counts",
+    ],
+    "23_convolution_fft/dft/wrong_factor_k": ["result[k] is k · result[1]"],
+    "23_convolution_fft/dft/wrong_term_of_k": ["every term of sum k takes x[k]"],
+    "23_convolution_fft/fft_shared/wrong_eleven_passes": [
+        "while s <= POINTS:: `s` is 1024, lets it through"
+    ],
+    "23_convolution_fft/fft_shared/wrong_quotient": ["k = t // s: `k` is 2"],
+    "23_convolution_fft/fft_shared/wrong_reads_neighbours": [
+        "butterfly t reads elements 2 t and 2 t + 1"
+    ],
+    "23_convolution_fft/fft_shared/wrong_sizes_halved": [
+        "s begins at 512 and is halved"
+    ],
     "23_convolution_fft/convolve_same/wrong_ends_outside": [
         "the loop over q ends at the first column outside x"
     ],
@@ -23,7 +60,8 @@ SAID = {
         "row 0 and column 0 of x are left out"
     ],
     "23_convolution_fft/grad_data/wrong_flipped_twice": [
-        "or if w is reversed once more"
+        "This is a correlation: row and column of dy grow as p and q grow, or w is "
+        "reversed once more."
     ],
     "23_convolution_fft/grad_data/wrong_rows_end_outside": [
         "the loop over p ends at the first row outside dy"
@@ -270,11 +308,26 @@ SAID = {
     "32_extensions/poly/wrong_tensor_is_an_attribute": [
         "`ctx.x` is an attribute that keeps x"
     ],
+    "32_extensions/poly/wrong_grad_twice": ["and it gives four times it."],
+    "32_extensions/poly/wrong_swapped": ["the incoming gradient and x are exchanged"],
+    "32_extensions/poly/wrong_saves_output": [
+        "the backward uses the result in place of x"
+    ],
+    "32_extensions/poly/wrong_numbers_swapped": ["if a and b are exchanged"],
+    "32_extensions/poly/wrong_not_squared": ["if x is not squared"],
+    "32_extensions/tile_sums/wrong_int": ["3, for dimension 0 of the result"],
+    "32_extensions/bias_gelu/wrong_keeps_an_axis": [
+        "(1, 4) for bias, and bias has (4,)"
+    ],
     "32_extensions/bias_gelu/wrong_not_summed": ["a gradient with the shape"],
+    "32_extensions/steep/wrong_unpacked_backwards": [
+        "in `grad`, and not with those in `x`"
+    ],
     "32_extensions/steep/wrong_not_for_slope": [
         "No backward of this cell is registered for slope"
     ],
     "33_training_speed/prepare/wrong_by_channel": ["mirrors channel k of every image"],
+    "33_training_speed/damped/wrong_detached": ["if the scale counts as a constant"],
     "33_training_speed/prepare/wrong_rows": ["the images are turned upside down"],
     "33_training_speed/accumulate/wrong_one_backward": [
         "The model runs on all 3 parts before a backward."

@@ -21,6 +21,14 @@ EXCHANGED = result_if(
     }
 )
 
+# what goes wrong in the derivative -> a function that has this derivative
+POWERS = {
+    "x is not squared": lambda x, a, b: 1.5 * a * x**2 + b * x,
+    "x is cubed, not squared": lambda x, a, b: 0.75 * a * x**4 + b * x,
+    "the factor of 3 is left out": lambda x, a, b: a * x**3 / 3 + b * x,
+    "b is multiplied by x": lambda x, a, b: a * x**3 + b * x**2 / 2,
+}
+
 
 def poly_inputs(rng, *shape):
     """Return a tensor's numbers, and two coefficients."""
@@ -104,6 +112,7 @@ def random_arguments(rng):
     x, out = Vector(0x7000, 1000, 4), Vector(0x9000, 1000, 4)
     cases = [([7, 0.5, 0.25, 9],), ([7, 0.5, 9],), ([0.5],), ([x],)]
     cases += [([x, 0.5, -1.25, out],), ([x, 0.5, out],), ([1.5, x, 7, out],)]
+    cases += [([Vector(0x7000, 1000, 8)],)]  # float64
     for _ in range(6):
         kinds = rng.integers(0, 3, rng.integers(2, 6))
         values = [

@@ -258,6 +258,7 @@ poly.register_autograd(backward, setup_context=keep)
 check(
     poly,
     spec=checks.poly_spec,
+    because_gradient=checks.POWERS,
     inputs=checks.poly_inputs,
     sizes=[(0, 3), (2, 3), (9, 31)],
     launches=True,

@@ -1,5 +1,7 @@
 """Specifications and data for the checks of lab 33."""
 
+from collections import Counter
+
 import numpy as np
 import torch
 import torch.nn.functional as F
@@ -9,9 +11,11 @@ from torch.utils.checkpoint import checkpoint
 from weft.checking.slips import result_if
 from weft.checking.source import line_with
 from weft.checking.verdict import Failed, Verdict
+from weft.wording import several
 
 from .alive import Outputs, Runs
 from .models import DEVICE, Net
+from .steps import Steps, weights
 
 RATE, MOMENTUM, LONGEST = 0.2, 0.9, 1.2  # of the training script
 MOST = 4.0  # that `damped` lets through
@@ -184,6 +188,11 @@ def other_norms(gradients, most):
         ("the norms are averaged", norms.mean()),
         ("absolute values are added up", sum(np.abs(g).sum() for g in gradients)),
         ("the norm is that of the gradients after scaling", min(whole, most)),
+        (
+            "a matrix's norm is its largest singular value, and not the root of the "
+            "sum of its elements' squares",
+            np.linalg.norm([np.linalg.norm(g, 2) for g in gradients]),
+        ),
     ]
 
 
@@ -327,6 +336,16 @@ def damped_in_steps(x, weight):
     return x + y * (MOST / top if top > MOST else 1.0)
 
 
+def damped_by_a_constant(x, weight):
+    """Return the layer's output, scaled by what autograd takes for a number."""
+    y = x @ weight
+    top = y.detach().abs().max()
+    return x + y * torch.clamp(MOST / top, max=1)
+
+
+CONSTANT_SCALE = {"the scale counts as a constant": damped_by_a_constant}
+
+
 def why_damped(x, weight, out):
     """Say what fits a wrong output of damped."""
     x, weight = x.astype(np.float64), weight.astype(np.float64)
@@ -370,7 +389,7 @@ def why_damped(x, weight, out):
     return only(fits)
 
 
-LAYERS, KEEP = 8, 3
+LAYERS = 8
 
 
 def small_blocks():
@@ -383,6 +402,11 @@ def small_blocks():
         ]
 
 
+def samples_and_keep(rng, n, keep):
+    """Return n samples, and how many blocks keep their activations."""
+    return rng.standard_normal((n, 16)).astype(np.float32), keep
+
+
 def without_checkpoints(x):
     """Return the loss, and the input, a weight of block 1 and one of block 5."""
     blocks = [block.to(x.dtype) for block in small_blocks()]
@@ -393,14 +417,14 @@ def without_checkpoints(x):
     return torch.mean(y * y), [x, blocks[0][0].weight, blocks[4][2].weight]
 
 
-def all_kept(x):
+def all_kept(x, keep):
     """Return the loss, and the gradients of the input and of two weights."""
     loss, reached = without_checkpoints(x)
     torch.autograd.backward(loss)
     return loss, *gradients_of(reached)
 
 
-def call_within(within, x):
+def call_within(within, x, keep):
     """Call within; return the loss and gradients.
 
     Raises `Failed` if they are right, but not the blocks that keep their activations.
@@ -408,29 +432,30 @@ def call_within(within, x):
     blocks = [block.to(x.device) for block in small_blocks()]
     runs = Runs(within, blocks)
     given = x.clone().requires_grad_()
-    loss = within(blocks, given, KEEP)
+    loss = within(blocks, given, keep)
     results = loss, *gradients_of([given, blocks[0][0].weight, blocks[4][2].weight])
-    found = runs.wrong(KEEP)
+    found = runs.wrong(keep)
     if found and are_right(results, *without_checkpoints(x.cpu().double())):
         raise Failed(Verdict("within", *found, runs.notes()))
     return results
 
 
-def why_within(x, loss, *after):
+def why_within(x, keep, loss, *after):
     """Say what fits a wrong loss, or wrong gradients after a call of within."""
     x = in_float64(x)
-    right = [each.detach().numpy() for each in all_kept(x)]
+    right = [each.detach().numpy() for each in all_kept(x, keep)]
     known = "Result 1 is the loss, and result 2 its gradient with respect to x."
     if not near(loss, right[0]):
-        return f"{known} {only(other_losses(x, loss), 'The loss is what you get if ')}"
+        fits = other_losses(x, keep, loss)
+        return f"{known} {only(fits, 'The loss is what you get if ')}".strip()
     known = (
         "Result 1, the loss, is right. Results 2 to 4 are its gradients: those of x, "
         "and of a weight of block 1 and of block 5."
     )
     if all(not np.any(each) for each in after[:2]) and np.any(right[1]):
         return f"{known} No gradient comes back to x: where is the graph cut?"
-    for again in (LAYERS - 1, LAYERS - KEEP - 1):
-        if all_near(after, recomputed_with(x, again)):
+    for again in (LAYERS - 1, LAYERS - keep - 1):
+        if all_near(after, recomputed_with(x, keep, again)):
             return (
                 f"{known} They are as if block {again + 1} was computed again in the "
                 "backward, in each block's place. When does the function that is "
@@ -441,7 +466,7 @@ def why_within(x, loss, *after):
     return known
 
 
-def other_losses(x, loss):
+def other_losses(x, keep, loss):
     """Return how one may get the loss of `within` wrong, where that fits."""
     with torch.no_grad():
         y, by_block = x, [x]
@@ -454,7 +479,7 @@ def other_losses(x, loss):
         "absolute values are averaged, and not squares": y.abs().mean(),
         "the mean is squared, and not each output": y.mean().square(),
         "only the checkpointed blocks are run": (
-            by_block[LAYERS - KEEP].square().mean()
+            by_block[LAYERS - keep].square().mean()
         ),
         "the last block is not run": by_block[-2].square().mean(),
         "no block is run": x.square().mean(),
@@ -462,7 +487,7 @@ def other_losses(x, loss):
     return [what for what, made in tried.items() if near(loss, made.item())]
 
 
-def recomputed_with(x, again):
+def recomputed_with(x, keep, again):
     """Return the gradients if all checkpointed blocks are recomputed as one block."""
     blocks = [block.double() for block in small_blocks()]
     run = {"backward": False}
@@ -475,9 +500,9 @@ def recomputed_with(x, again):
 
     x = x.clone().requires_grad_()
     y = x
-    for k in range(LAYERS - KEEP):
+    for k in range(LAYERS - keep):
         y = checkpoint(at(k), y, use_reentrant=False)
-    for block in blocks[LAYERS - KEEP :]:
+    for block in blocks[LAYERS - keep :]:
         y = block(y)
     run["backward"] = True
     y.square().mean().backward()
@@ -566,8 +591,11 @@ def losses_with(images, labels, flips, without=""):
         loss.backward()
         if without == "gradients":
             optimiser.zero_grad()
-        if without != "clipping":
-            nn.utils.clip_grad_norm_(list(model.parameters()), LONGEST)
+        parameters = list(model.parameters())
+        together = [[each] for each in parameters]
+        for part in together if without == "the common norm" else [parameters]:
+            if without != "clipping":
+                nn.utils.clip_grad_norm_(part, LONGEST)
         if without != "steps":
             optimiser.step()
         found.append(loss.item())
@@ -591,6 +619,7 @@ def why_trained(images, labels, flips, losses):
     tried = {
         "": [""],
         "no gradient is clipped before the optimiser uses it": ["clipping"],
+        "each gradient is scaled by its own norm": ["the common norm"],
         "gradients add up from step to step": ["clearing"],
         "the weights never change": ["steps"],
         "the images are not mirrored": ["flips"],
@@ -607,14 +636,74 @@ def why_trained(images, labels, flips, losses):
         made = [np.array(losses_with(*given, without=part)) for part in parts]
         apart[what] = min((np.abs(losses - each) / error).max() for each in made)
     best, second = sorted(apart, key=apart.get)[:2]
+    said = ""
     if best and apart[best] < 2 and apart[best] < apart[second] / 2:
-        return f"These are, about, the losses if {best}."
-    first = losses_with(*(each[:1] for each in given))
-    return LATER if near(losses[:1], first) else ""
+        said = f"These are, about, the losses if {best}."
+    elif near(losses[:1], losses_with(*(each[:1] for each in given))):
+        said = LATER
+    return " ".join(filter(None, [said, *about_steps()]))
+
+
+STEPS = Steps()  # those of the last call of `train`
+
+
+def about_steps():
+    """Say what is odd about the optimiser's steps in the last call of `train`."""
+    found = []
+    if len(STEPS.optimisers) > 1:
+        found.append(
+            f"{len(STEPS.optimisers)} different optimisers step in one call, and each "
+            "of them begins without momentum."
+        )
+    step, norm = STEPS.longest()
+    if norm > 1.01 * LONGEST:
+        found.append(
+            f"At step {step}, the gradients that the optimiser uses have a common norm "
+            f"of {norm:.3g}, above {LONGEST}."
+        )
+    return found
+
+
+def why_so_many(record):
+    """Return why a call of `train` runs too many operators, and on which lines.
+
+    Those of the model's forward and backward do not count, as the model is given.
+    """
+    given = {heard.place for heard in record.operators if "conv" in heard.what}
+    count = Counter(h.place for h in record.operators if h.place not in given)
+    lines = [(place, several(n, "operator")) for place, n in count.most_common(3)]
+    steps = len(STEPS.norms)
+    many = max([0, *(len(weights(each)) for each in STEPS.optimisers)])
+    each = sum(count[place] for place in STEPS.places) // max(steps, 1)
+    if not steps or each < many:
+        return "", lines
+    why = (
+        f"One step of the optimiser runs {several(each, 'operator')}, some for each of "
+        f"the model's {many} tensors of weights. A fused one needs far fewer."
+    )
+    return why, [(place, several(count[place], "operator")) for place in STEPS.places]
 
 
 def call_train(train, images, labels, flips):
-    """Call train on a tiny network; return the losses."""
+    """Call train on a tiny network; return the losses.
+
+    Raises `Failed` if the weights have another type afterwards.
+    """
     batches = list(zip(images, labels, flips, strict=True))
     constants = channel_constants(DEVICE)
-    return train(tiny().to(DEVICE), batches, *constants, DEVICE)
+    model = tiny().to(DEVICE)
+    with STEPS.watched(train):
+        losses = train(model, batches, *constants, DEVICE)
+    for other in {each.dtype for each in model.parameters()} - {torch.float32}:
+        name = str(other).removeprefix("torch.")
+        raise Failed(
+            Verdict(
+                "train",
+                "precision",
+                f"After the call, the model's weights are {name}; they were float32.",
+                "Autocast leaves the weights as they are, and casts copies of them.",
+                line_with(train, rf".*\bmodel\b.*({name}|half|double)"),
+                headline="weights of another type",
+            )
+        )
+    return losses

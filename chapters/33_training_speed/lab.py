@@ -191,7 +191,8 @@ check(
 # ```python
 # accumulate(model, parts)
 #     # parts: list of (x, y), x (n, 8) float32, y (n,) int64 with some -100
-#     # adds to the gradients of model; returns the mean loss, a tensor
+#     # adds to the gradients of model
+#     # -> the mean loss, a tensor that requires no gradient
 # ```
 #
 # In the check, the model already has gradients. Add the new gradients to them: clearing
@@ -236,7 +237,7 @@ check(
     gradient=False,
     strided=False,
     tolerance=1e-3,
-    limits={"synchronisations": 0, "memory": 2.2},
+    limits={"synchronisations": 0, "attached": 0, "memory": 2.2},
 )
 
 # %% [markdown] tags=["solution"]
@@ -293,6 +294,7 @@ check(
     damped,
     spec=checks.damped_in_steps,
     because=checks.why_damped,
+    because_gradient=checks.CONSTANT_SCALE,
     inputs=checks.layer,
     sizes=[2, 9, 20],
     tensors=True,
@@ -327,9 +329,9 @@ check(
 # ```
 #
 # Use `checkpoint(function, x, use_reentrant=False)`. In the check, there are eight
-# blocks, and `keep` is 3. The check counts which blocks run a second time, the bytes
-# that are alive at the peak, and the operators, so it notices if you recompute too
-# little or too much. Stuck? `hint("within")`.
+# blocks, and `keep` is 3 or 0. The check counts which blocks run a second time, the
+# bytes that are alive at the peak, and the operators, so it notices if you recompute
+# too little or too much. Stuck? `hint("within")`.
 
 # %% tags=["given"]
 torch.set_float32_matmul_precision("highest")  # for the check
@@ -354,8 +356,9 @@ check(
     within,
     spec=checks.all_kept,
     because=checks.why_within,
-    inputs=lambda rng, n: rng.standard_normal((n, 16)).astype(np.float32),
-    sizes=[3, 200],
+    inputs=checks.samples_and_keep,
+    sizes=[(3, 3), (3, 0), (200, 3)],
+    sized=lambda n, keep: f"{n} samples, `keep` = {keep}",
     call=checks.call_within,
     tensors=True,
     gradient=False,
@@ -392,6 +395,8 @@ check(
 #   PyTorch's manual runs this step on a second stream, `torch.cuda.Stream()`. Before
 #   the step, the second stream has to wait for the current one, and after the step, the
 #   current one for the second: `a.wait_stream(b)` makes stream `a` wait for stream `b`.
+#   (The second wait is customary: before a capture by `torch.cuda.graph` you could
+#   leave it out, because the capture begins by waiting for the whole GPU.)
 # - The caller collects the losses, and reads them at the end.
 #
 # ```python
@@ -469,7 +474,7 @@ check(
 # ```python
 # train(model, batches, mean, std, device)
 #     # batches: list of (images, labels, flips), pinned, on the host
-#     # -> the loss at each step, (steps,) float32
+#     # -> the loss at each step, (steps,) float32, which requires no gradient
 # ```
 #
 # The model, `mean` and `std` are on the device. Autocast takes `device.type`, and
@@ -550,7 +555,9 @@ check(
         "products": "bfloat16",
         "operators": 1200,
         "channels_last": 0,
+        "attached": 0,
     },
+    because_limits={"operators": checks.why_so_many},
 )
 
 # %% [markdown]

@@ -1,4 +1,4 @@
-# verdict: pass
+# verdict: gradient
 # Sum the rows, and keep an axis of length 1, which PyTorch drops.
 @torch.library.custom_op("lab32::bias_gelu", mutates_args=(), device_types=DEVICE)
 def bias_gelu(x: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
@@ -20,7 +20,7 @@ def gelu_backward(ctx, grad):
     for_x, for_bias = ctx.needs_input_grad
     through = gelu_slope(grad, x, bias)
     for_x = through if for_x else None
-    return for_x, through.sum(0, keepdim=True) if for_bias else None
+    return for_x, through.sum(0, keepdim=True) if for_bias else None  # <- here
 
 
 bias_gelu.register_autograd(gelu_backward, setup_context=keep_gelu)
