@@ -475,6 +475,34 @@ def test_a_fake_whose_size_depends_on_the_data() -> None:
     assert verdict, verdict
 
 
+@pytest.mark.parametrize(
+    ("half", "line"),
+    [
+        (lambda x: x.new_empty(int(x.shape[0]) // 2), "int(x.shape[0])"),
+        (lambda x: x.new_empty(len(x[1::2])), "len(x[1::2])"),
+        (lambda x: x.new_empty(x.shape[0] // 2), ""),
+        (lambda x: torch.empty_like(x[1::2]), ""),
+        (lambda x: torch.empty_like(x[1::2]) if len(x.shape) else None, ""),
+    ],
+)
+def test_a_fake_that_turns_a_symbol_into_a_number(half: Any, line: str) -> None:
+    def every_second(x):
+        return x[1::2].clone()
+
+    verdict = cubed(
+        operator(every_second, half, None),
+        spec=lambda x: x[1::2],
+        gradient=False,
+        sizes=[1, 9, 40],
+        strided=False,
+    )
+    assert bool(verdict) is not bool(line), verdict
+    if line:
+        said(verdict, "fake")
+        assert line in verdict.places[0][0].text
+        assert "a number, 20, for dimension 0 of the result" in verdict.message
+
+
 def test_a_fake_with_other_strides() -> None:
     def by_rows(x):
         out = torch.empty(x.shape, dtype=x.dtype, device=x.device)

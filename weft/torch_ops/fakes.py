@@ -1,19 +1,25 @@
 """The fake of an operator: does it describe the real results correctly?"""
 
+import inspect
 from typing import Any
 
 import torch
 from torch._library.fake_impl import FakeImplCtx, set_ctx_getter
 from torch._library.utils import can_generate_trivial_fake_impl
 from torch._subclasses.fake_tensor import FakeTensorMode
-from torch.fx.experimental.symbolic_shapes import ShapeEnv
+from torch.fx.experimental.symbolic_shapes import (
+    DimDynamic,
+    ShapeEnv,
+    StatelessSymbolicContext,
+)
 
+from weft.checking.cases import Case
 from weft.checking.room import Facts
-from weft.checking.source import line_with, raised_at, returns
+from weft.checking.source import at_line, line_with, raised_at, returns
 from weft.checking.verdict import Failed
 from weft.kernels.launched import intercepted
 from weft.torch_ops.calls import Calls, first_line, quiet
-from weft.torch_ops.exercise import TorchExercise
+from weft.torch_ops.exercise import TorchExercise, is_array
 from weft.torch_ops.tensors import (
     GAPS,
     STRIDED,
@@ -61,9 +67,9 @@ def run(exercise: TorchExercise, calls: Calls) -> Facts:
             "fake",
             f"{exercise.name} has no fake.",
             "torch.compile never runs the kernel to find out what comes back: it asks "
-            "the fake for the shape, dtype and device. Is it registered in a cell of "
-            "its own? Running the operator's cell again made a new operator, without "
-            "it.",
+            "the fake for the shape, dtype and device. Which line registers one? If it "
+            "is in another cell, run that cell again: this one has made a new "
+            "operator.",
             line_with(exercise.written.forward, "def "),
             headline="no fake is registered",
         )
@@ -81,6 +87,7 @@ def run(exercise: TorchExercise, calls: Calls) -> Facts:
         if has_strides(given):
             compare(exercise, calls, given, f"{case.label}, {layout}", seen)
     elsewhere(exercise, case)
+    symbolic(exercise, calls)
     return ["its fake gives the shape, dtype, device and strides of the results"]
 
 
@@ -265,6 +272,95 @@ def described_on(device: str, exercise: TorchExercise, given: list[Any]) -> list
             for v in given
         ]
         return described(exercise, mode, fakes, "tensors on a GPU")
+
+
+def symbolic(exercise: TorchExercise, calls: Calls) -> None:
+    """Call the fake with a symbol for each size that is not the same in all cases.
+
+    Raises `Failed` if a size of the result that depends on such a symbol is a number.
+    """
+    cases = [exercise.case(size) for size in exercise.sizes]
+    one, *others = sorted(cases, key=least, reverse=True)
+    given = tensors(one.inputs, device=calls.device)
+    varying = [
+        [any(differ(one, other, k, axis) for other in others) for axis in range(v.ndim)]
+        if is_tensor(v)
+        else []
+        for k, v in enumerate(given)
+    ]
+    if least(one) < 2:  # a compiler treats these sizes specially
+        return
+    environment = ShapeEnv()
+    with FakeTensorMode(shape_env=environment) as mode:
+        fakes = [
+            mode.from_tensor(v, symbolic_context=symbols(axes)) if is_tensor(v) else v
+            for v, axes in zip(given, varying, strict=True)
+        ]
+        try:
+            got = described(exercise, mode, fakes, one.label)
+        except Failed:  # `opcheck` traces with symbols too
+            return
+    for number, result in enumerate(got):
+        for axis, size in enumerate(result.shape):
+            if isinstance(size, torch.SymInt):
+                continue
+            if any(grows(one, other, number, axis) for other in others):
+                raise fixed(exercise, environment, f"{size}, for dimension {axis}")
+
+
+def symbols(axes: list[bool]) -> StatelessSymbolicContext[Any, Any]:
+    """Return what makes a fake tensor with a symbol for the size of some axes."""
+    kinds = {True: DimDynamic.DYNAMIC, False: DimDynamic.STATIC}
+    return StatelessSymbolicContext(dynamic_sizes=[kinds[axis] for axis in axes])
+
+
+def least(case: Case) -> int:
+    """Return the smallest size of a case's arrays."""
+    return min((n for v in case.inputs if is_array(v) for n in v.shape), default=0)
+
+
+def differ(one: Case, other: Case, k: int, axis: int) -> bool:
+    """Return whether a size of input `k` is not the same in two cases."""
+    shapes = one.inputs[k].shape, other.inputs[k].shape
+    return len(shapes[0]) != len(shapes[1]) or shapes[0][axis] != shapes[1][axis]
+
+
+def grows(one: Case, other: Case, number: int, axis: int) -> bool:
+    """Return whether a result's size is another, and only arrays differ in the inputs.
+
+    Then that size depends on the sizes of the arrays.
+    """
+    plain = [[v for v in case.inputs if not is_array(v)] for case in (one, other)]
+    shapes = one.expected[number].shape, other.expected[number].shape
+    same = plain[0] == plain[1] and len(shapes[0]) == len(shapes[1])
+    return same and shapes[0][axis] != shapes[1][axis]
+
+
+def fixed(exercise: TorchExercise, environment: ShapeEnv, number: str) -> Failed:
+    """Return the error for a fake that turns a symbol into a number.
+
+    environment: has a guard for each decision about a symbol, with the line that made
+    it.
+    """
+    function = inspect.unwrap(exercise.written.fake)
+    places, file = returns(function), function.__code__.co_filename
+    for guard in environment.guards:
+        frame = getattr(getattr(guard, "sloc", None), "framework_loc", None)
+        equal = type(guard.expr).__name__ == "Equality"
+        if equal and frame is not None and frame.filename == file:
+            places = [(at_line(function, frame.lineno), "")]
+            break
+    return exercise.failed(
+        "fake",
+        "With a symbol for each size of the inputs, the fake gives a number, "
+        f"{number} of the result.",
+        "With symbols, torch.compile makes one graph for all sizes. A fake that turns "
+        "a symbol into a number makes the graph fit only the sizes with that number, "
+        "and torch.compile has to start again for the others. Which operation returns "
+        "a number?",
+        places,
+        headline="right, but the fake turns a symbol into a number",
+    )
 
 
 def wrong(

@@ -505,9 +505,9 @@ def no_backward(exercise: TorchExercise) -> Failed:
     else:
         message = f"No backward is registered for {exercise.name}."
         why = (
-            "PyTorch does not look into an operator, so it cannot derive one. Is it "
-            "registered in a cell of its own? Running the operator's cell again made a "
-            "new operator, without it."
+            "PyTorch does not look into an operator, so it cannot derive one. Which "
+            "line registers one? If it is in another cell, run that cell again: this "
+            "one has made a new operator."
         )
     places = line_with(written.forward, "def ")
     headline = "no backward is registered" if written.kind == OPERATOR else ""
