@@ -692,7 +692,23 @@ def test_an_error_without_a_message_does_not_repeat_the_program() -> None:
         ("tl.load(x + i, i < n) + x.shape[0]", "neither elements nor a shape"),
         ("tl.load(x + i, i < n).shape[1]", "does not have that axis"),
         ("tl.broadcast_to(1.0, (BLOCK,))", "a block is expected"),
-        ("tl.load(x + i, mask=tl.arange(0, 32) < n)", "shapes do not fit"),
+        (
+            "tl.load(x + i, mask=tl.arange(0, 32) < n)",
+            "shapes do not fit: pointers (64,), mask (32,). Each pointer",
+        ),
+        ("i + tl.arange(0, 32)", "(64,) and (32,). Shapes broadcast as in NumPy: `"),
+        (
+            "(i[:, None] + i) + tl.arange(0, 32)[None, :]",
+            "(64, 64) and (1, 32). Shapes broadcast as in NumPy: along each axis",
+        ),
+        (
+            "tl.store(out, tl.load(x + i, i < n))",
+            "differ in shape: one pointer, values (64,). One address",
+        ),
+        (
+            "tl.dot(tl.zeros((16, 16), tl.float32), tl.zeros((32, 16), tl.float32))",
+            "do not fit: (16, 16) times (32, 16). (m, k)",
+        ),
         ("tl.load(x + i, mask=i < m)", "`m` is not defined"),
         ("tl.load(x + tl.arange(0, n))", "numbers that the compiler knows"),
         ("tl.load(x + i, mask=0 <= i < n)", "taken for true or false"),

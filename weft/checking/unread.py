@@ -7,7 +7,6 @@ import numpy as np
 from weft.checking.cases import Case, copies
 from weft.checking.compare import Array
 from weft.checking.exercise import Exercise
-from weft.wording import capital
 
 
 def never_read(
@@ -16,7 +15,7 @@ def never_read(
     read: Mapping[int, tuple[str, Array]],
     which: int,
     index: tuple[int, ...],
-    who: str = "",
+    who: tuple[str, str] | None = None,
 ) -> str:
     """Describe an unread element that a result needs; return "" if there is none.
 
@@ -31,15 +30,17 @@ def first_unread(
     read: Mapping[int, tuple[str, Array]],
     which: int,
     index: tuple[int, ...],
-    who: str = "",
+    who: tuple[str, str] | None = None,
 ) -> tuple[str, str]:
     """Find an array with an unread element that a result needs; describe the element.
 
     read: input number → its name, and a mask of the elements that were read. which,
     index: the number of the output with the wrong result, and the result's index. An
-    element is needed if the spec's result changes with it. who: the reader, such as
-    "program 3"; by default all threads together. Returns the array's name and a
-    sentence, or ("", "") if there is none.
+    element is needed if the spec's result changes with it. who: how a sentence on the
+    readers begins before the name of an element, and before that of an array of which
+    they read nothing: ("Program 3 never loads", "Program 3 loads nothing of"); by
+    default they are all threads together. Returns the array's name and a sentence, or
+    ("", "") if there is none.
     """
     for number, (name, marks) in read.items():
         one = unread_of(exercise, case, number, marks, which, index)
@@ -47,9 +48,9 @@ def first_unread(
             continue
         missing = int(np.count_nonzero(~marks))
         if who:
-            told = f"`{element(name, one)}`" if missing < marks.size else name
-            loads = "never loads" if missing < marks.size else "loads nothing of"
-            said = f"{capital(who)} {loads} {told}"
+            never, nothing = who
+            some = missing < marks.size
+            said = f"{never} `{element(name, one)}`" if some else f"{nothing} {name}"
             return name, f"{said}, and this result needs it."
         if missing == marks.size:
             return name, f"Nothing of {name} is read, and this result depends on it."

@@ -15,7 +15,8 @@ from weft.kernels.hazards import words as of_kernels
 from weft.places import Place, named
 from weft.programs.launching import Launch
 from weft.programs.memory import Region
-from weft.programs.trace import Accesses, Call, who
+from weft.programs.strides import stray_rows
+from weft.programs.trace import Accesses, Call, Strays, who
 from weft.programs.wording import called
 from weft.sanitizer import races
 from weft.simulator.trace.columns import Columns
@@ -142,26 +143,15 @@ def of_block(call: Call, lane: int) -> str:
     return f" (element {named(tuple(index[::-1]))} of its block of {sizes})"
 
 
-def outside(
-    launch: Launch,
-    call: Call,
-    lanes: Columns,
-    offsets: Columns,
-    owners: Columns,
-    block: Columns | None = None,
-) -> Verdict:
-    """Return the verdict on an access outside its array, or in a gap between rows.
-
-    lanes, offsets, owners: for each element outside, its number in the block, its
-    offset in bytes, and its array. block: the byte offsets of all the block's elements,
-    each in the array to which the first element outside belongs.
-    """
-    region = launch.arena.regions[int(owners[0])]
-    offset = int(offsets[0]) // region.itemsize
+def outside(launch: Launch, call: Call, strays: Strays) -> Verdict:
+    """Return the verdict on an access outside its array, or in a gap between rows."""
+    region = launch.arena.regions[int(strays.owners[0])]
+    offset = int(strays.offsets[0]) // region.itemsize
     cells = region.span // region.itemsize
     gap = 0 <= offset < cells
     shape = " × ".join(map(str, region.data.shape))
-    few = f"{several(lanes.size, 'element')} of this block"
+    count = strays.lanes.size
+    few = f"{several(count, 'element')} of this block"
     return launch.verdict(
         "outside",
         called(call.places),
@@ -169,73 +159,24 @@ def outside(
         Who=capital(who(call.program, launch.grid)),
         verb=_VERBS.get(call.operation, "stores"),
         where=f"{region.name} {'-' if offset < 0 else '+'} {abs(offset)}",
-        of_block=of_block(call, int(lanes[0])),
+        of_block=of_block(call, int(strays.lanes[0])),
         array=region.name,
         size=several(cells, "element") + f" ({shape})" * (region.data.ndim > 1),
         ends=", with a gap after each row." if gap else f": offsets 0 to {cells - 1}.",
-        few=f"{few} {'is' if lanes.size == 1 else 'are'}",
-        question=_mask(launch, call, offset, _stride(launch, call, region, block)),
+        few=f"{few} {'is' if count == 1 else 'are'}",
+        question=_mask(launch, call, region, strays),
     )
 
 
-def _stride(launch: Launch, call: Call, region: Region, block: Columns | None) -> str:
-    """Return an explanation if a block uses a wrong stride for its array, else ""."""
-    if block is None or not block.size:
-        return ""
-    if region.data.ndim == 1:
-        return _row_of_none(launch, call, region, block)
-    if region.data.ndim != 2:
-        return ""
-    stride, one = (s // region.itemsize for s in region.data.strides)
-    offsets = (block // region.itemsize).reshape(call.shape)
-    told = {"array": region.name, "stride": stride}
-    long = [axis for axis, n in enumerate(call.shape) if n > 1]
-    steps = [int(np.diff(offsets, axis=axis).flat[0]) for axis in long]
-    if len(steps) == 2 and one in steps:
-        step = max(steps, key=lambda s: s != one)
-        if step not in (stride, one, 0):
-            return launch.words("other-step", step=step, **told)["why"]
-    if len(steps) == 1 and steps[0] in _strides(launch) - {one}:
-        return launch.words("down-a-column", step=steps[0], **told)["why"]
-    if len(steps) != 1 or steps[0] != one:
-        return ""
-    first = int(offsets.flat[0])
-    x, y, _ = launch.grid
-    own = {call.program, call.program % x, call.program // x % y} - {0}
-    wrong = {k * s for k in own for s in _strides(launch) - {stride}}
-    if first in wrong and first % stride:
-        return launch.words("other-stride", first=first, **told)["why"]
-    return ""
-
-
-def _row_of_none(launch: Launch, call: Call, region: Region, block: Columns) -> str:
-    """Return an explanation if a block begins beyond a one-row array, or ""."""
-    first = int(block[0]) // region.itemsize
-    x, y, _ = launch.grid
-    own = {call.program, call.program % x, call.program // x % y} - {0}
-    strides = [s for s in sorted(_strides(launch)) if first in {k * s for k in own}]
-    if first < region.span // region.itemsize or not strides:
-        return ""
-    told = {"array": region.name, "first": first, "stride": strides[0]}
-    return launch.words("one-row", **told)["why"]
-
-
-def _strides(launch: Launch) -> set[int]:
-    """Return the row strides and row lengths of a launch's matrices, in elements."""
-    found = set()
-    for region in launch.arena.regions:
-        if region.data.ndim == 2:
-            found |= {region.data.strides[0] // region.itemsize, region.data.shape[1]}
-    return found
-
-
-def _mask(launch: Launch, call: Call, offset: int, stride: str) -> str:
+def _mask(launch: Launch, call: Call, region: Region, strays: Strays) -> str:
     """Return a question about what should have kept an access in bounds."""
-    if offset < 0:
+    if strays.offsets[0] < 0:
         return launch.words("negative-offset")["why"]
-    if call.masked and stride:
+    if not call.masked:
+        what = {ATOMIC: "atomic", READ: "load"}.get(call.operation, "store")
+        return launch.words("no-mask", what=what)["why"]
+    if stride := stray_rows(launch, call, region, strays):
         return stride
-    if call.masked:
-        return launch.words("wrong-mask")["why"]
-    what = {ATOMIC: "atomic", READ: "load"}.get(call.operation, "store")
-    return launch.words("no-mask", what=what)["why"]
+    count = strays.lanes.size
+    row = "wrong-mask" if count < strays.active.size else "past-the-end"
+    return launch.words(row, them="it" if count == 1 else "them")["why"]

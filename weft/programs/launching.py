@@ -1,6 +1,7 @@
 """One launch of a program: its data, its grid, and each parameter's argument."""
 
 import inspect
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import FunctionType
@@ -27,8 +28,9 @@ MOST_PROGRAMS = 4096  # the most that a check interprets
 class Launch:
     """A case, and how the program is launched on it.
 
-    arguments: each parameter's argument, in order. options: launch options such as
-    num_warps. tuned: the configuration's constants, for a verdict, or "".
+    arguments: each parameter's argument, in order. axes: the number of axes of the
+    grid. options: launch options such as num_warps. tuned: the configuration's
+    constants, for a verdict, or "".
     """
 
     exercise: ProgramExercise
@@ -36,6 +38,7 @@ class Launch:
     arena: Arena
     arguments: dict[str, Any]
     grid: Dim
+    axes: int
     options: Meta
     tuned: str = ""
 
@@ -54,6 +57,18 @@ class Launch:
     @property
     def programs(self) -> int:
         return int(np.prod(self.grid))
+
+    @property
+    def shape(self) -> str:
+        """The size of the grid, as in '3 × 1'."""
+        return " × ".join(map(str, self.grid[: self.axes]))
+
+    @property
+    def count(self) -> str:
+        """The beginning of a sentence: 'The grid has 3 × 1 programs'."""
+        one = self.axes == 1 and self.programs == 1
+        shown = f"{self.programs:,}" if self.axes == 1 else self.shape
+        return f"The grid has {shown} program{'s' * (not one)}"
 
     def verdict(self, row: str, places: Sequence[Note] = (), **told: Any) -> Verdict:
         """Make a verdict on this launch from a row of `wording.toml`."""
@@ -89,8 +104,16 @@ def launches(
         constants = {k: v for k, v in config.items() if k not in exercise.options}
         tuned = ", ".join(f"{k}={v}" for k, v in constants.items())
         size = dimensions(exercise, case, grid, {**arguments, **options})
+        x, y, z = (*size, 1, 1)[:3]
         name_arrays(exercise, case, arena, arguments)
-        yield Launch(exercise, case, arena, arguments, size, options, tuned)
+        launched = arena, arguments, (x, y, z), len(size), options, tuned
+        yield Launch(exercise, case, *launched)
+
+
+def again(launch: Launch) -> Launch:
+    """Make a launch once more, on new copies of its arrays."""
+    every = launches(launch.exercise, launch.case, every=True)
+    return next(each for each in every if each.tuned == launch.tuned)
 
 
 def tensors(case: KernelCase, arena: Arena) -> list[Any]:
@@ -204,8 +227,8 @@ def apart(found: Any) -> tuple[Any, Meta]:
 
 def dimensions(
     exercise: ProgramExercise, case: KernelCase, grid: Any, meta: Meta
-) -> Dim:
-    """Return the number of programs along each axis.
+) -> tuple[int, ...]:
+    """Return the number of programs along each axis that the grid has.
 
     For a wrong grid, raises `Failed` if the learner chose it, and otherwise ValueError.
     """
@@ -213,10 +236,9 @@ def dimensions(
     size = size if isinstance(size, tuple | list) else (size,)
     whole = all(isinstance(n, int | np.integer) and n > 0 for n in size)
     if whole and 1 <= len(size) <= 3:
-        x, y, z = (*map(int, size), 1, 1)[:3]
-        if x * y * z <= MOST_PROGRAMS:
-            return x, y, z
-        count, most = x * y * z, MOST_PROGRAMS
+        count, most = math.prod(map(int, size)), MOST_PROGRAMS
+        if count <= most:
+            return tuple(map(int, size))
         said = exercise.words("many-programs", size=tuple(size), count=count, most=most)
     else:
         said = exercise.words("no-grid", size=size if len(size) != 1 else repr(size[0]))

@@ -15,12 +15,14 @@ from weft.checking.verdict import Failed, Verdict
 from weft.kernels.outputs import left_out
 from weft.places import Note, Place
 from weft.programs import hazards, launching
+from weft.programs.evidence import axes_exchanged, missing_columns
 from weft.programs.launching import Done
 from weft.programs.memory import Region
+from weft.programs.strides import rows_apart
 from weft.programs.trace import who as of_grid
 from weft.simulator.trace.trace import ATOMIC, READ
 from weft.starters import has_stub
-from weft.wording import several
+from weft.wording import capital, several
 
 
 def judge(done: Done, backwards: bool) -> None:
@@ -39,19 +41,18 @@ def judge(done: Done, backwards: bool) -> None:
             )
         marks = arena.written(region, trace.address[stores])
         if region.fresh and not marks.all():
-            raise Failed(unwritten(done, region, marks))
+            raise Failed(unwritten(done, region, marks, backwards))
         wrong = difference(region.data, wanted, exercise.tolerance)
         if wrong:
             raise Failed(wrong_value(done, region, wrong, backwards))
 
 
-def unwritten(done: Done, region: Region, marks: Any) -> Verdict:
+def unwritten(done: Done, region: Region, marks: Any, backwards: bool) -> Verdict:
     """Return the verdict on unwritten elements. marks: a mask of the written ones."""
     launch, trace = done.launch, done.trace
-    count = f"The grid has {several(launch.programs, 'program')}"
     said = {"message": left_out(region.name, marks)}
     if launch.exercise.checks_launch:
-        said |= launch.words("how-many-each", count=count)
+        said |= launch.words("how-many-each", count=launch.count)
         return launch.verdict("launch", returns(launch.exercise.source), **said)
     stores = (trace.operation != READ) & (trace.address >= region.first)
     stores &= trace.address < region.first + region.span // region.itemsize
@@ -63,17 +64,35 @@ def unwritten(done: Done, region: Region, marks: Any) -> Verdict:
     calls = np.unique(trace.call[stores])
     lines = dict.fromkeys(trace.calls[k].place for k in calls)
     notes: list[Note] = [(place, f"stores to {region.name}") for place in lines]
+    why = why_missing(done, region, marks, stores, backwards)
+    return launch.verdict("unwritten", notes, **said, why=why)
+
+
+def why_missing(
+    done: Done, region: Region, marks: Any, stores: Any, backwards: bool
+) -> str:
+    """Return what a verdict says of the cause of unwritten elements.
+
+    marks: a mask of the written elements. stores: a mask of the trace's stores to the
+    array.
+    """
+    launch, trace = done.launch, done.trace
+    if why := axes_exchanged(done, backwards) or rows_apart(done, stores)[1]:
+        return why
     programs = np.unique(trace.block[stores]).size
     pairs = np.unique(np.stack([trace.address[stores], trace.block[stores]]), axis=1)
     times = int(np.unique(pairs[0], return_counts=True)[1].max())
+    count = launch.count
     if times > 1:
-        said |= launch.words("stored-twice", times=times, count=count)
+        why = launch.words("stored-twice", times=times, count=count)["why"]
     elif programs < launch.programs:
         told = {"store": "stores" if programs == 1 else "store", "array": region.name}
-        said |= launch.words("few-programs", count=count, programs=programs, **told)
+        some = launch.words("few-programs", count=count, programs=programs, **told)
+        why = some["why"]
     else:
-        said |= launch.words("no-program", count=count)
-    return launch.verdict("unwritten", notes, **said)
+        why = missing_columns(done, marks, stores)
+        why = why or launch.words("no-program", count=count)["why"]
+    return why
 
 
 def masked_out(done: Done, region: Region) -> list[Note]:
@@ -99,22 +118,39 @@ def wrong_value(
     row = trace.stored_last(launch.arena.cell_of(region, wrong.index))
     notes: list[Note] = []
     if row is None:
-        why = f"{why} {launch.words('never-stored')['why']}"
+        never = f"{why} {launch.words('never-stored')['why']}"
+        why = axes_exchanged(done, backwards) or never
     else:
         notes = [(trace.places[trace.site[row]], f"stored here, by {trace.who(row)}")]
         same = hazards.duplicates(trace, row)
         if same > 1:
-            why = launch.words("same-address", same=same)["why"]
+            apart = rows_apart(done, trace.call == trace.call[row])[1]
+            why = apart or launch.words("same-address", same=same)["why"]
         elif left := from_left_out(done, region, wrong, backwards):
             notes, why = [*left, *notes], launch.words("left-out")["why"]
         else:
-            likely = launch.exercise.likely(*launch.case.inputs, *done.outputs)
-            if not likely and wrong.pattern is Pattern.MULTIPLE:
-                why = f"{why} {updated(done, region, wrong)}".strip()
-            why = likely or why or unread(done, region, wrong.index)
-            why = why or updated(done, region, wrong)
+            more, why = why_wrong(done, region, wrong, backwards)
+            notes = [*(note for note in more if note[0] != notes[0][0]), *notes]
     said = message, why.strip(), notes
     return launch.exercise.verdict("wrong-value", *said, when=launch.when)
+
+
+def why_wrong(
+    done: Done, region: Region, wrong: Difference, backwards: bool
+) -> tuple[list[Note], str]:
+    """Return the lines that may have led to a wrong value, and an explanation."""
+    launch = done.launch
+    why = launch.exercise.likely(*launch.case.inputs, *done.outputs)
+    if why := why or axes_exchanged(done, backwards):
+        return [], why
+    lines, why = rows_apart(done)
+    if why:
+        return lines, why
+    why = wrong.hint
+    if wrong.pattern is Pattern.MULTIPLE:
+        why = f"{why} {updated(done, region, wrong)}".strip()
+    why = why or unread(done, region, wrong.index) or updated(done, region, wrong)
+    return [], why
 
 
 def telling(done: Done, region: Region, wrong: Difference) -> Difference:
@@ -143,30 +179,37 @@ def number_of(done: Done, region: Region) -> int:
 def unread(done: Done, region: Region, index: tuple[int, ...]) -> str:
     """Return a note on an input element that a result needs and no program read, or "".
 
-    If programs pass nothing to each other, only reads by the programs that stored this
-    result are considered.
+    If programs pass nothing to each other, reads by programs that have not stored this
+    result do not help it.
     """
     launch, trace = done.launch, done.trace
     regions = launch.arena.regions
     reads = trace.operation == READ
     inputs = sum(region.readonly for region in regions)
-    who = ""
-    if not (reads & (trace.array >= inputs)).any():
-        cell = launch.arena.cell_of(region, index)
-        stored = trace.block[(trace.address == cell) & ~reads]
-        owners = np.unique(stored)
-        if 0 < owners.size < launch.programs:
-            reads &= np.isin(trace.block, owners)
-        if owners.size == 1 and launch.programs > 1:
-            who = of_grid(int(owners[0]), launch.grid)
-    cells = trace.address[reads]
     arrays = [k for k, v in enumerate(launch.case.inputs) if isinstance(v, np.ndarray)]
-    read = {
-        k: (own.name, launch.arena.written(own, cells))
-        for k, own in zip(arrays, regions, strict=False)
-    }
-    number = number_of(done, region)
-    return never_read(launch.exercise, launch.case, read, number, index, who)
+
+    def never(some: Any, who: tuple[str, str] | None = None) -> str:
+        cells = trace.address[some]
+        read = {
+            k: (own.name, launch.arena.written(own, cells))
+            for k, own in zip(arrays, regions, strict=False)
+        }
+        number = number_of(done, region)
+        return never_read(launch.exercise, launch.case, read, number, index, who)
+
+    stored = (trace.address == launch.arena.cell_of(region, index)) & ~reads
+    owners = np.unique(trace.block[stored])
+    if (reads & (trace.array >= inputs)).any() or not (
+        0 < owners.size < launch.programs
+    ):
+        return never(reads)
+    own = reads & np.isin(trace.block, owners)
+    if owners.size == 1:
+        one = capital(of_grid(int(owners[0]), launch.grid))
+        return never(own, (f"{one} never loads", f"{one} loads nothing of"))
+    count = several(int(owners.size), "program")
+    none = f"None of the {count} that store to {element(region.name, index)} loads"
+    return never(reads) or never(own, (none, f"{none} anything of"))
 
 
 def updated(done: Done, region: Region, wrong: Difference) -> str:
@@ -218,12 +261,9 @@ def from_left_out(
     k = [r.start for r in done.launch.arena.regions].index(region.start)
 
     def value(zeros: frozenset[Place]) -> Any:
-        launch = done.launch
-        for again in launching.launches(launch.exercise, launch.case, every=True):
-            if again.tuned == launch.tuned:
-                launch.exercise.run(again, backwards, zeros)
-                return again.arena.regions[k].data[wrong.index]
-        return wrong.got
+        again = launching.again(done.launch)
+        again.exercise.run(again, backwards, zeros)
+        return again.arena.regions[k].data[wrong.index]
 
     every = frozenset(filled)
     clean = value(every)

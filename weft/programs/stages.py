@@ -28,6 +28,7 @@ def interpret(exercise: ProgramExercise) -> tuple[list[str], Done]:
             done = run_case(exercise, exercise.case(size))
         elements += sum(o.size for o in done.outputs)
         right = done.launch.case.written
+        right += " in this configuration" * bool(done.launch.tuned)
     for k, launch in enumerate(launches(exercise, done.launch.case, every=True)):
         if 0 < k < MOST_CONFIGS:
             look_at(launch, False)

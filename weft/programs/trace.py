@@ -41,6 +41,22 @@ class Call:
         return self.places[0]
 
 
+@dataclass(frozen=True)
+class Strays:
+    """The elements of a call that are outside their arrays.
+
+    lanes, offsets, owners: for each of them, its number in the block, its offset in
+    bytes, and its array. active: the numbers of all elements that take part. block: the
+    byte offsets of all the block's elements in the first one's array, None if unknown.
+    """
+
+    lanes: Columns
+    offsets: Columns
+    owners: Columns
+    active: Columns
+    block: Columns | None = None
+
+
 @dataclass(eq=False)
 class Actor:
     """A program as the clocks see it: the only thread of a block."""

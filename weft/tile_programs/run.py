@@ -11,7 +11,7 @@ from weft.checking.verdict import Failed, Verdict
 from weft.places import Place, named
 from weft.programs import hazards
 from weft.programs.launching import Done, Launch
-from weft.programs.trace import Call, Dim, who
+from weft.programs.trace import Call, Dim, Strays, who
 from weft.programs.wording import called
 from weft.simulator.trace.columns import Columns
 from weft.simulator.trace.trace import READ
@@ -33,8 +33,8 @@ def run(launch: Launch, backwards: bool = False, zeros: Collection[Place] = ()) 
     """
     exercise, arena = launch.exercise, launch.arena
 
-    def outside(call: Call, lanes: Columns, offsets: Columns, owners: Columns) -> None:
-        raise Failed(hazards.outside(launch, call, lanes, offsets, owners))
+    def outside(call: Call, strays: Strays) -> None:
+        raise Failed(hazards.outside(launch, call, strays))
 
     def past(call: Call, at: Access) -> None:
         raise Failed(nowhere(launch, call, at))

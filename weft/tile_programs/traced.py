@@ -11,23 +11,22 @@ import numpy as np
 
 from weft.places import Place
 from weft.programs.memory import Arena
-from weft.programs.trace import Call, Log
+from weft.programs.trace import Call, Log, Strays
 from weft.simulator.trace.columns import Columns
 from weft.simulator.trace.trace import ATOMIC, READ, WRITE
 from weft.tile_programs.evaluate import Access, Array
 
-Outside = Callable[[Call, Columns, Columns, Columns], None]
+Outside = Callable[[Call, Strays], None]
 
 
 class Traced:
     """Traces the memory accesses of instructions.
 
-    outside: called if an address is not that of an element, with the call, the lanes
-    concerned, their offsets and their arrays. past: called with the call and the access
-    if a whole tile is outside its array. stored: called before a store or an atomic,
-    with the call and each lane's array. twice: called if a single store writes
-    different values to one element, with the call, the element's cell and the number of
-    values. zeros: the loads in which elements outside the array are zeros.
+    outside: called if an address is not that of an element. past: called with the call
+    and the access if a whole tile is outside its array. stored: called before a store
+    or an atomic, with the call and each lane's array. twice: called if a single store
+    writes different values to one element, with the call, the element's cell and the
+    number of values. zeros: the loads in which elements outside the array are zeros.
     """
 
     def __init__(
@@ -140,7 +139,8 @@ class Traced:
         known &= arena.element[cells] >= 0
         if not known.all():
             bad = np.flatnonzero(~known)
-            self._outside(call, lanes[bad], offset[bad], owner[bad])
+            found = Strays(lanes[bad], offset[bad], owner[bad], lanes)
+            self._outside(call, found)
         if operation != READ:
             self._stored(call, owner)
         self.log.add(call, cells, lanes)

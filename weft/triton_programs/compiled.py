@@ -113,7 +113,7 @@ def refused(launch: Launch, error: Any) -> Verdict:
         called = found[1].rstrip(".")
         return launch.verdict("plain-function", places, function=called)
     if fits := words.matching(said):
-        return launch.verdict(fits[0], places, kind="program")
+        return launch.verdict(fits[0], places, kind="program", shapes="")
     lost = re.match(r"(\w+) is not defined", said)
     if lost and places and set_in_a_loop(function, lost[1]):
         return launch.verdict("left-its-loop", places, lost=lost[1])

@@ -9,11 +9,11 @@ from weft.checking.verdict import Failed, Verdict
 from weft.places import Place
 from weft.programs import hazards
 from weft.programs.launching import Done, Launch
-from weft.programs.trace import Call
+from weft.programs.trace import Call, Strays
 from weft.programs.wording import called
 from weft.simulator.trace.columns import Columns
 from weft.starters import has_stub
-from weft.triton_programs import compiled, interpreted
+from weft.triton_programs import compiled, interpreted, shapes
 from weft.triton_programs.tracer import Tracer
 from weft.triton_programs.wording import words
 from weft.wording import sentence
@@ -30,8 +30,8 @@ def run(launch: Launch, backwards: bool = False, zeros: Collection[Place] = ()) 
     def refuse(verdict: Verdict) -> None:
         raise Failed(verdict)
 
-    def outside(call: Call, *where: Columns) -> None:
-        refuse(hazards.outside(launch, call, *where))
+    def outside(call: Call, strays: Strays) -> None:
+        refuse(hazards.outside(launch, call, strays))
 
     def stored(call: Call, lanes: Columns, owners: Columns) -> None:
         hazards.into_input(launch, call, owners)
@@ -85,7 +85,8 @@ def raised(
         row = fits[0]
         if row == "not-an-address" and not re.search(r"\btl\.(load|store|at)", line):
             row = "not-a-block"
-        return launch.verdict(row, called(places), kind="program")
+        told = {"kind": "program", **shapes.told(row, error)}
+        return launch.verdict(row, called(places), **told)
     if isinstance(error, AssertionError) and not asserted:
         return hazards.asserted(launch, text, places)
     if (found := compiled.refusal(launch)) is not None:

@@ -7,22 +7,21 @@ import numpy as np
 
 from weft.places import Place
 from weft.programs.memory import Arena
-from weft.programs.trace import Call, Log
+from weft.programs.trace import Call, Log, Strays
 from weft.simulator.trace.columns import Columns
 from weft.simulator.trace.trace import ATOMIC, READ, WRITE
 from weft.triton_programs.interpreted import Session
 
-Outside = Callable[[Call, Columns, Columns, Columns, Columns], None]
+Outside = Callable[[Call, Strays], None]
 
 
 class Tracer:
     """Traces the interpreter's accesses to memory.
 
-    outside: called if an address is not that of an element, with the call, the lanes
-    concerned, their offsets, their arrays, and the whole block's offsets in the first
-    of these arrays. stored: called before a store or an atomic, with the call, its
-    active lanes and their arrays. unsupported: called if the program computes in
-    bfloat16. zeros: the loads whose masked-out elements are zeros.
+    outside: called if an address is not that of an element. stored: called before a
+    store or an atomic, with the call, its active lanes and their arrays. unsupported:
+    called if the program computes in bfloat16. zeros: the loads whose masked-out
+    elements are zeros.
     """
 
     def __init__(
@@ -150,7 +149,8 @@ class Tracer:
         if not inside.all():
             bad = np.flatnonzero(~inside)
             block = every - arena.starts[owner[bad[0]]]
-            self._outside(call, lanes[bad], offset[bad], owner[bad], block)
+            found = Strays(lanes[bad], offset[bad], owner[bad], lanes, block)
+            self._outside(call, found)
         if operation != READ:
             self._stored(call, lanes, owner)
         self.log.add(call, cells, lanes)
