@@ -236,6 +236,82 @@ PROGRAMS_WRONG = [
         "program (0, 0) and program (0, 1) both load `x[0, 16]`",
     ),
     ("column_sums", ('reset_to_zero=["out"]', 'reset_to_zero=["x"]'), "x: an input"),
+    (
+        "lerp",
+        ("i < n", "i <= n"),
+        "The mask lets it through. For which offsets does it have to be false?",
+    ),
+    (
+        "lerp",
+        ("program_id(0)", "program_id(1)"),
+        "If they were counted along axis 1, every result would be right",
+    ),
+    (
+        "log_softmax",
+        ("out + row * out_stride", "out + row * WIDTH"),
+        "The mask is not to blame: the first offset of this block is 256",
+    ),
+    (
+        "log_softmax",
+        ("axis=0)\n    v = v - tl.log", "axis=0) - tl.log"),
+        "the sum is of exp(x), and not of exp(x - m)",
+    ),
+    (
+        "rms_norm",
+        ("range(0, cols, BLOCK)", "range(0, cols // BLOCK * BLOCK, BLOCK)"),
+        "4 whole blocks of 64, and not the last 44 columns",
+    ),
+    ("rms_norm", ("range(0, cols, BLOCK)", "range(cols)"), "goes on by 1"),
+    (
+        "linear",
+        ("_id(0)", "_id(2)", "_id(1)", "_id(0)", "_id(2)", "_id(1)"),
+        "The grid has 3 × 1 programs. With 1 × 3, every result would be right",
+    ),
+    (
+        "linear",
+        ("out + row * N", "out + row * K"),
+        "rows of a block of out are 37 apart, and the rows of out are 40 apart",
+    ),
+    (
+        "linear",
+        ("x + row * K", "x + row * M"),
+        "rows of a block of x are 16 apart, and the rows of x are 32 apart",
+    ),
+    (
+        "linear",
+        ("acc += tl.load", "acc = acc.to(tl.float16) + tl.load"),
+        "the sums are rounded to float16 before the bias is added",
+    ),
+    (
+        "linear",
+        ("\n\n    acc +=", "\n        acc +=", " acc = tl.max", "     acc = tl.max"),
+        "bias and maximum are applied in each step along K",
+    ),
+    (
+        "column_sums",
+        ("row * cols", "row * COLS"),
+        "rows of a block of x are 32 apart, and the rows of x are 33 apart",
+    ),
+    (
+        "column_sums",
+        ("_id(0)", "_id(2)", "_id(1)", "_id(0)", "_id(2)", "_id(1)"),
+        "The grid has 5 × 2 programs. With 2 × 5, every result would be right",
+    ),
+    (
+        "column_sums",
+        ("axis=0", "axis=1"),
+        "do not fit: pointers (32,), values (16,), mask (32,). Each pointer needs",
+    ),
+    (
+        "column_sums",
+        ("program_id(0) * ROWS", "program_id(0)"),
+        "`x[17, 0]` is never read, and this result needs it. No row of x from 17",
+    ),
+    (
+        "column_sums",
+        ("col = i[None, :]", "col = ((i + COLS) % (2 * COLS))[None, :]"),
+        "None of the 2 programs that store to out[0] loads `x[0, 0]`",
+    ),
 ]
 FUNCTIONS_WRONG = [
     (

@@ -80,8 +80,10 @@ SHARES = result_if(
             2 * (x - x.max(axis=1, keepdims=True)) - log_shares(x)
         ),
         "the sum is subtracted, not its logarithm": lambda x: without_log(x),
-        "the exponential is taken of the sum: then it is 0": lambda x: np.full_like(
-            x, np.inf
+        "the exponential is taken of the sum, which is far below 0: the logarithm of "
+        "the result is minus infinity": lambda x: np.full_like(x, np.inf),
+        "the sum is of exp(x), and not of exp(x - m)": lambda x: (
+            shares_in_float32(x, lambda x: np.float32(0)) - x.max(axis=1, keepdims=True)
         ),
         "the differences are summed, and no exponential is taken": lambda x: (
             without_exp(x)
@@ -176,6 +178,14 @@ NORMS = result_if(
             "the sum is divided by the length of the block": scaled(
                 lambda squares: squares.sum(axis=1, keepdims=True) / 64
             ),
+            "the loop that adds up squares goes on by 1, not by `BLOCK`": scaled(
+                lambda squares: (
+                    (squares * np.arange(1, squares.shape[1] + 1).clip(max=64)).sum(
+                        axis=1, keepdims=True
+                    )
+                    / squares.shape[1]
+                )
+            ),
             "only the last block of a row is added up": scaled(
                 lambda squares: (
                     squares[:, (squares.shape[1] - 1) // 64 * 64 :].sum(
@@ -213,14 +223,15 @@ def layer(x, w, bias):
 
 
 def layer_data(rng, m, n, k):
-    """Return a layer in which large parts of each sum cancel."""
+    """Return a layer in which large parts of each sum cancel, and the bias most."""
     x, w = normal(rng, m, k), normal(rng, n, k)
     half = k // 2
     x[:, :half] *= 60
     w[:, :half] *= 60
     x[:, half : 2 * half] -= x[:, :half]
     w[:, half : 2 * half] = w[:, :half]
-    bias = 20 * normal(rng, n)
+    x[:, half] += 128
+    bias = 20 * normal(rng, n) - 128 * w[:, half]
     return tuple(each.astype(np.float16) for each in (x, w, bias))
 
 
@@ -252,6 +263,12 @@ LAYERS = result_if(
         ),
         "the bias is added in every step": lambda x, w, bias: rectified(
             in_steps(x, w, lambda total: total + bias)
+        ),
+        "bias and maximum are applied in each step along K": lambda x, w, bias: (
+            in_steps(x, w, lambda total: rectified(total + bias))
+        ),
+        "the sums are rounded to float16 before the bias is added": lambda x, w, bias: (
+            rectified((x @ w.T).astype(np.float16) + bias)
         ),
         "the maximum is taken in every step": lambda x, w, bias: rectified(
             in_steps(x, w, rectified) + bias
