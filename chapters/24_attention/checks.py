@@ -867,8 +867,12 @@ def badly_rescaled(parts, lses, out, lse):
 
 
 def after_forward(rng, heads, seq):
-    """Return what the backward pass gets: q, k, v, g, lse and delta."""
+    """Return what the backward pass gets: q, k, v, g, lse and delta.
+
+    v and g are multiples of 1/64, so that dP and delta of query 0 are exactly equal.
+    """
     q, k, v, g = (rng.normal(0.25, 1, (heads, seq, D)).astype("f4") for _ in "qkvg")
+    v, g = (np.round(64 * x) / 64 for x in (v, g))
     out, lse = attention(q, k, v, causal=True)
     return q, k, v, g, lse, (g * out).sum(axis=2).astype("f4")
 
@@ -891,6 +895,29 @@ def gradient_of_queries(q, k, v, g, lse, delta):
     return (ds @ k / math.sqrt(q.shape[2])).astype("f4")
 
 
+def other_products(q, k, v, g):
+    """Return wrong pairs of unscaled scores and dP, and what leads to them."""
+    s, dp = (x.astype("f8") @ y.transpose(0, 2, 1) for x, y in ((q, k), (g, v)))
+    own, own_dp = (np.einsum("hii->hi", x) for x in (s, dp))
+    of_query = [np.repeat(x[..., None], len(s[0]), axis=2) for x in (own, own_dp)]
+    of_key = [x.transpose(0, 2, 1) for x in of_query]
+    return {
+        "`q` is that of the key, not that of the query": (of_key[0], dp),
+        "`k` is that of the query in the scores, not that of the key": (
+            of_query[0],
+            dp,
+        ),
+        "`g` is that of the key, not that of the query": (s, of_key[1]),
+        "`v` is that of the query, not that of the key": (s, of_query[1]),
+        "both dot products go on from key to key, without a new start": (
+            s.cumsum(axis=2),
+            dp.cumsum(axis=2),
+        ),
+        "the scores go on from key to key, without a new start": (s.cumsum(axis=2), dp),
+        "dP goes on from key to key, without a new start": (s, dp.cumsum(axis=2)),
+    }
+
+
 def bad_gradient(q, k, v, g, lse, delta, dq):
     """Say how a wrong gradient may have come about."""
     given, root = (q, k, v, g, lse, delta), math.sqrt(q.shape[2])
@@ -899,7 +926,9 @@ def bad_gradient(q, k, v, g, lse, delta, dq):
     right = p * (dp - row) @ keys / root
     free, dp_free, _ = parts_of_gradient(*given, causal=False)
     others = p * (1 - np.eye(len(p[0])))
-    more = lse[..., None] - lse[:, None]  # in the exponent, with the key's `lse`
+    more = np.exp(lse[..., None] - lse[:, None])  # a factor of P, with the key's `lse`
+    numbers = np.arange(len(p[0]))
+    powers = np.tril(root ** -np.maximum(numbers[:, None] - numbers, 0.0))
     made = {
         "`delta` is not subtracted": p * dp @ keys / root,
         "`delta` is added": p * (dp + row) @ keys / root,
@@ -907,7 +936,13 @@ def bad_gradient(q, k, v, g, lse, delta, dq):
             p * (dp - of_key) @ keys / root
         ),
         "`lse` is that of the key, not that of the query": (
-            p * np.exp(more) * (dp - row) @ keys / root
+            p * more * (dp - row) @ keys / root
+        ),
+        "`lse` and `delta` are those of the key, not those of the query": (
+            p * more * (dp - of_key) @ keys / root
+        ),
+        "the sums are multiplied by `SCALE` for each key": (
+            p * (dp - row) * powers @ keys / root
         ),
         "e to the power of the score is divided by `lse`": (
             p * np.exp(lse[..., None]) / lse[..., None] * (dp - row) @ keys / root
@@ -922,6 +957,12 @@ def bad_gradient(q, k, v, g, lse, delta, dq):
             without_later(p * dp - row, 0) @ keys / root
         ),
     }
+    for cause, (s, products) in other_products(q, k, v, g).items():
+        weights = np.exp(without_later(s / root, -np.inf) - lse[..., None])
+        made[cause] = weights * (products - row) @ keys / root
+    if dq.any():
+        of_query = (p * (dp - row)).sum(axis=2, keepdims=True) * k / root
+        made["the sums get the query's row of `k`, not the key's"] = of_query
     for scale, cause in enumerate(("are not multiplied", "", "are multiplied twice")):
         p, dp, _ = parts_of_gradient(*given, scale=scale)
         made[f"scores {cause} by `SCALE`"] = p * (dp - row) @ keys / root
