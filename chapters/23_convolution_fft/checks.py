@@ -95,8 +95,7 @@ def turned_otherwise(turn, right, name):
         if mine != way
     ]
     if len(wrong) == 2:
-        way, kind = ways[turn[0]], "correlation" if turn[0] > 0 else "convolution"
-        return f"row and column of {name} {way[:-1]} as p and q grow: a {kind}"
+        return f"row and column of {name} {ways[turn[0]][:-1]} as p and q grow"
     return "".join(wrong)
 
 
@@ -136,11 +135,14 @@ def how(w, name, turn, centre, exchanged, way, shift):
         for mine, right, size, middle in zip(way, turn, w.shape, centre, strict=True)
     )
     asks = "Which way should the indices go?"
+    begin, either = "This is the result if ", ", or if "
+    if way[0] != turn[0] and way[1] != turn[1]:
+        kind = "correlation" if way[0] > 0 else "convolution"
+        begin, either = f"This is a {kind}: ", ", or "
     if tuple(shift) == reversed_w:
-        reverses = reversal(way, turn)
-        return f"This is the result if {said}, or if {reverses}. {asks}"
+        return f"{begin}{said}{either}{reversal(way, turn)}. {asks}"
     if not any(shift):
-        return f"This is the result if {said}. {asks}"
+        return f"{begin}{said}. {asks}"
     return f"This is the result if {meets}, and {said}."
 
 
@@ -311,6 +313,12 @@ def why_not_transformed(x, got):
         "k begins at 1.": np.roll(right, -1),
         "x[0] is left out of the sums.": sums(without_first),
         "the last element of x is left out of the sums.": sums(without_last),
+        "every term of sum k takes x[k], not x[j].": x * sums([1] * n),
+        "only the real part of each power of `w` counts.": (
+            sums(np.eye(n)).real @ np.array(x, complex)
+        ),
+        "every term is multiplied by k: result[k] is k · result[1]. Is k a factor, or "
+        "part of the power?": j * right[min(1, n - 1)],
         "each sum has only its real part.": right.real,
         "each sum has only its absolute value.": np.abs(right),
         "each sum is the conjugate of the right one.": right.conj(),
@@ -338,19 +346,26 @@ def butterfly(a, b, factor):
 
 
 def passes(
-    x, table, sizes=None, twiddle=None, position=None, places=None, pair=butterfly
+    x,
+    table,
+    sizes=None,
+    twiddle=None,
+    places=None,
+    pair=butterfly,
+    read=lambda t: (t, t + POINTS // 2),
 ):
     """Transform rows in passes, with a mistake in one of their parts.
 
-    sizes: s of each pass. twiddle: (k, s) → the index in the table. position: (t, s) →
-    k. places: (t, k, s) → where the results go. pair: (a, b, factor) → the results.
+    sizes: s of each pass. twiddle: (k, s) → the index in the table. places: (t, k, s) →
+    where the results go. pair: (a, b, factor) → the results. read: t → where a and b
+    are.
     """
     z, t = x.astype(complex), np.arange(POINTS // 2)
     for s in sizes or [1 << level for level in range(10)]:
-        k = position(t, s) if position else t % s
+        k = t % s
         at = twiddle(k, s) if twiddle else k * (POINTS // 2 // s)
         factor = table[at % POINTS]
-        a, b = z[:, t], z[:, t + POINTS // 2]
+        a, b = (z[:, place] for place in read(t))
         first, second = places(t, k, s) if places else (2 * t - k, 2 * t - k + s)
         new = np.zeros_like(z)
         new[:, first], new[:, second] = pair(a, b, factor)
@@ -436,6 +451,11 @@ def why_not_in_passes(x, table, out):
         "there is only one pass, the one with s = 1.": passes(x, table, levels[:1]),
         "there is no pass: these are the elements of x.": x,
         "s is 1 in all ten passes.": passes(x, table, [1] * 10),
+        f"s begins at {half} and is halved. The levels go from small transforms to "
+        "large.": passes(x, table, levels[::-1]),
+        "butterfly t reads elements 2 t and 2 t + 1. Which two does it read?": (
+            passes(x, table, read=lambda t: (2 * t, 2 * t + 1))
+        ),
         "the halves of each row are exchanged.": np.roll(right, half, axis=1),
     }
     ends = "the passes end after the one with s = {}. There are ten, up to s = {}."
