@@ -120,6 +120,14 @@ def window(x, out):
 
 
 @cuda.jit
+def mirrored(x, out):
+    i = cuda.grid(1)
+    n = x.size
+    if i < n:
+        out[i] = x[n - i]
+
+
+@cuda.jit
 def window_one_too_far(x, out):
     i = cuda.grid(1)
     if i <= out.size:
@@ -134,6 +142,15 @@ def window_of_the_input(x, out):
     i = cuda.grid(1)
     if i < x.size:
         out[i % out.size] = x[i] + x[i + 1]
+
+
+@cuda.jit
+def by_another_index(x, out):
+    i = cuda.grid(1)
+    n = x.size
+    j = n - i
+    if i < out.size and j <= n:
+        out[i] = x[j]
 
 
 @cuda.jit
@@ -158,6 +175,11 @@ def test_a_guard_that_is_right_is_not_blamed() -> None:
         ("out[i] = x[i + 1] + x[i + 2] + x[i + 3]", "`i` is 61"),
         ("if i >= out.size:", "`out[61]` is in bounds"),
     ]
+    assert notes(check(mirrored, lambda x: x[::-1])) == [
+        ("out[i] = x[n - i]", "`i` is 0"),
+        ("n = x.size", "`n` is 64"),
+        ("if i < n:", "`out[0]` is in bounds"),
+    ]
 
 
 def test_a_guard_that_is_wrong_is_blamed() -> None:
@@ -169,6 +191,11 @@ def test_a_guard_that_is_wrong_is_blamed() -> None:
     assert ("if i < x.size:", "lets it through") in notes(
         check(window_of_the_input, lambda x: x[:-1] + x[1:])
     )
+    assert notes(check(by_another_index, lambda x: x[::-1])) == [
+        ("out[i] = x[j]", ""),
+        ("j = n - i", "`j` is 64"),
+        ("if i < out.size and j <= n:", "lets it through"),
+    ]
 
 
 @cuda.jit

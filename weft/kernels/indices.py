@@ -17,7 +17,7 @@ from weft.kernels.advice import (
     stored_in,
     with_lines,
 )
-from weft.kernels.bounds import axes, launch_sizes
+from weft.kernels.bounds import axes, constant, launch_sizes
 from weft.kernels.definitions import setters
 from weft.kernels.evaluated import Known, number
 from weft.kernels.evidence import with_notes
@@ -246,23 +246,44 @@ class Used:
     def result(self, condition: ast.If) -> str:
         """Return the element of another argument that a condition is about.
 
-        This is the element that the thread stores under the condition, which compares
-        only the variables of its index, and not with the array out of bounds. Returns
-        "" if there is none, if it is out of bounds, or if the index is still to change.
+        The thread stores this element under the condition. Returns "" if there is no
+        such element, if it is out of bounds, or if its index is still to change.
         """
-        tested = names_in(condition.test) & self.variables
-        if self.beyond.array in behind(names_in(condition.test), self.sources):
-            return ""
-        found = [
+        found = (
             self.in_bounds(target)
             for node in self.statements
             if isinstance(node, ast.Assign)
-            if condition.lineno
-            in [n.lineno for n in around(self.function, node.lineno)]
+            if condition.lineno in [each.lineno for each in self.around(node.lineno)]
             for target in node.targets
-            if isinstance(target, ast.Subscript) and tested <= names_in(target.slice)
-        ]
+            if isinstance(target, ast.Subscript)
+            if self.compares(condition.test, axes(target.slice))
+        )
         return next(filter(None, found), "")
+
+    def compares(self, test: ast.expr, index: list[ast.expr]) -> bool:
+        """Return whether a test compares parts of an index, as a whole.
+
+        If it tests another variable that is used in the index out of bounds, it does
+        not.
+        """
+        mine = set[str]().union(*map(names_in, index)) & self.variables
+        used = set[str]().union(*(names_in(p) for parts in self.indices for p in parts))
+        terms = [
+            term
+            for node in ast.walk(test)
+            if isinstance(node, ast.Compare)
+            for term in (node.left, *node.comparators)
+            if names_in(term) & mine
+        ]
+        whole = {ast.unparse(term) for term in terms} <= set(map(ast.unparse, index))
+        others = names_in(test) & used & self.variables - mine - self.fixed
+        return bool(terms) and whole and not others
+
+    @cached_property
+    def fixed(self) -> set[str]:
+        """The variables that have the same value in every thread."""
+        known = {n: v for n, v in self.known.items() if n not in self.variables}
+        return set(constant(tree_of(self.function), known))
 
     def in_bounds(self, target: ast.Subscript) -> str:
         """Return an element of another argument, if it is known and in bounds."""
