@@ -122,6 +122,8 @@ class Clocks:
         self._released: dict[Cell, Passed] = {}
         self._fenced: dict[Thread, Passed] = {}
         self._told = False  # whether any thread has received a message
+        # what `acquire` has joined last, and the result
+        self._joined: tuple[Known, Known, Known] | None = None
 
     def begin(self, thread: Thread) -> View:
         """Give `thread` a first view, without knowledge of others, and return it."""
@@ -237,9 +239,18 @@ class Clocks:
         return self._add(view)
 
     def acquire(self, thread: Thread, known: Known) -> View:
-        """Let `thread` rely on `known`, and return its new view."""
+        """Let `thread` rely on `known`, and return its new view.
+
+        Threads that wait one after the other often know the same, and learn the same.
+        This is joined once.
+        """
         before = self.of[thread].known
-        return self._renew(thread, known=before.with_(known) if before else known)
+        if before is not None:
+            last = self._joined
+            if last is None or last[0] is not before or last[1] != known:
+                last = self._joined = before, known, before.with_(known)
+            known = last[2]
+        return self._renew(thread, known=known)
 
     def _share(self, threads: list[Thread]) -> Passed | None:
         """Let each of `threads` pass on what any of them knew at a fence.
