@@ -247,6 +247,7 @@ for tile in range(tiles):
         stage, phase = turned(stage, phase)
 """
     tree = ast.parse(source)
-    found = [(name, loop.lineno, line) for name, loop, line in resets(tree, {"full"})]
-    assert found == [("phase", 3, 4)]
-    assert not list(resets(tree, {"empty"}))
+    for bar in ("full", "empty"):
+        found = [(name, loop.lineno, line) for name, loop, line in resets(tree, {bar})]
+        assert found == [("phase", 3, 4)]
+    assert not list(resets(tree, {"other"}))

@@ -1,37 +1,53 @@
 """Waits at mbarriers: lines that set their parity back to a constant in a loop."""
 
 import ast
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 
 from weft.checking.source import tree_of
 from weft.checking.verdict import Verdict
 from weft.kernels.advice import Facts, with_lines
 from weft.kernels.trial import Trial
+from weft.simulator.trace.trace import Trace
 
 Loop = ast.For | ast.While
+WAIT = re.compile(r"\bmbarrier_wait\(\s*(\w+)")
 
 
 def show_resets(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
     """Show the lines that set the parity of a wait to a constant in a loop around it.
 
-    Applies to a read of memory that a copy is still filling, if a wait at the mbarrier
-    of the copy has ended in an earlier phase.
+    Applies to waits that never end, and to a read of memory that a copy is still
+    filling, if a wait at the mbarrier of the copy has ended in an earlier phase.
     """
-    function, trace = trial.exercise.function(), facts.trace
-    if verdict.kind != "uninitialised" or function is None or trace is None:
+    function, bars = trial.exercise.function(), set[str]()
+    if verdict.kind == "mbarrier":
+        waits = (WAIT.search(place.text) for place, _ in verdict.places)
+        bars = {found[1] for found in waits if found}
+    elif verdict.kind == "uninitialised" and facts.trace is not None:
+        bars = waited_too_early(facts.trace, verdict.rows)
+    if function is None or not bars:
         return verdict
-    begun = [trace.bulk.copies[row] for row in verdict.rows if row in trace.bulk.copies]
-    waited = {bar for _, _, bar, _ in trace.bulk.passes}
-    bars = {
-        copy.bar.partition("[")[0]
-        for copy in begun
-        if copy.phase and copy.bar in waited
-    }
     notes = {
         line: f"sets `{name}` in each turn of the loop on line {loop.lineno}"
         for name, loop, line in resets(tree_of(function), bars)
     }
     return with_lines(verdict, function, notes)
+
+
+def waited_too_early(trace: Trace, rows: Sequence[int]) -> set[str]:
+    """Return the arrays of the mbarriers of copies that are not in their first phase.
+
+    rows: those of a verdict. Only mbarriers at which a wait has ended count.
+    """
+    bulk = trace.bulk
+    waited = {bar for _, _, bar, _ in bulk.passes}
+    begun = [bulk.copies[row] for row in rows if row in bulk.copies]
+    return {
+        copy.bar.partition("[")[0]
+        for copy in begun
+        if copy.phase and copy.bar in waited
+    }
 
 
 def resets(tree: ast.AST, bars: set[str]) -> Iterator[tuple[str, Loop, int]]:
@@ -43,13 +59,14 @@ def resets(tree: ast.AST, bars: set[str]) -> Iterator[tuple[str, Loop, int]]:
     for loop in ast.walk(tree):
         if not isinstance(loop, Loop):
             continue
-        names = {
-            call.args[2].id
+        parities = [
+            call.args[2]
             for call in ast.walk(loop)
             if isinstance(call, ast.Call) and ast.unparse(call.func) == "mbarrier_wait"
             if len(call.args) == 3 and ast.unparse(call.args[0]) in bars
-            if isinstance(call.args[2], ast.Name)
-        }
+        ]
+        used = (node for parity in parities for node in ast.walk(parity))
+        names = {node.id for node in used if isinstance(node, ast.Name)}
         for statement in loop.body:
             for name in sorted(names & constants(statement)):
                 yield name, loop, statement.lineno

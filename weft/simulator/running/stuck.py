@@ -23,7 +23,7 @@ ALL_LANES = (
 
 
 WHICH_PARITY = (
-    "The first has parity 0. Is this the parity of the phase to wait for? Which "
+    "The first phase has parity 0. Does this wait name the right phase, and which "
     "threads should arrive here, or announce the bytes?"
 )
 NONE_YET = (
