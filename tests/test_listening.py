@@ -89,6 +89,18 @@ def test_bytes_that_the_host_converts() -> None:
     assert [each.amount for each in record.copies] == [40]
 
 
+def test_bytes_that_the_gpu_converts() -> None:
+    bytes_, near = torch.ones(10, dtype=torch.uint8), torch.empty(10)
+
+    def copies(x: torch.Tensor) -> torch.Tensor:
+        x = x + bytes_.to(DEVICE, torch.float32, non_blocking=True)
+        return x + near.copy_(bytes_, non_blocking=True)
+
+    with listening(copies, [torch.ones(10), near], DEVICE) as record:
+        copies(torch.ones(10))
+    assert [each.amount for each in record.copies] == [10, 10]
+
+
 def test_what_the_host_computes_is_not_pinned() -> None:
     pinned, near = torch.ones(10), torch.ones(10)
 
@@ -116,7 +128,8 @@ def test_what_the_host_computes_is_not_pinned() -> None:
 def test_row_major_weights() -> None:
     conv = torch.nn.Conv2d(3, 4, 3)
     images = torch.ones(2, 3, 5, 5).contiguous(memory_format=torch.channels_last)
-    assert [each.amount for each in heard(lambda x: conv(x), images).images] == [0]
+    (convolution,) = heard(lambda x: conv(x), images).images
+    assert (convolution.what, convolution.amount) == ("weights", 0)
 
 
 def test_products_and_layouts() -> None:
@@ -134,6 +147,30 @@ def test_products_and_layouts() -> None:
     record = heard(network, torch.ones(2, 3, 5, 5))
     assert [each.what for each in record.products] == ["bfloat16"] * 2 + ["float32"]
     assert [each.amount for each in record.images] == [1, 0]
+    assert [each.what for each in record.images] == ["", "images"]
+    assert not record.untyped
+
+
+@pytest.mark.parametrize(
+    ("options", "dtype", "untyped"),
+    [
+        ({}, "float16", ["float16"]),
+        ({"dtype": None}, "float16", ["float16"]),
+        ({"dtype": torch.bfloat16}, "bfloat16", []),
+        ({"enabled": False}, "float32", []),
+    ],
+)
+def test_autocast_has_the_default_of_a_gpu(
+    options: dict[str, Any], dtype: str, untyped: list[str]
+) -> None:
+    def product(x: torch.Tensor) -> torch.Tensor:
+        with torch.autocast("cpu", **options):
+            return x @ x
+
+    record = heard(product, torch.ones(2, 2))
+    assert [each.what for each in record.products] == [dtype]
+    assert [each.what for each in record.untyped] == untyped
+    assert product(torch.ones(2, 2)).dtype != torch.float16
 
 
 def test_bytes_alive_at_once() -> None:
@@ -152,7 +189,9 @@ def step(x: torch.Tensor, limit: float) -> torch.Tensor:
     return 2 * x
 
 
-def judged(function: Any, **limits: Any) -> Verdict:
+def judged(
+    function: Any, because_limits: dict[str, Any] | None = None, **limits: Any
+) -> Verdict:
     return check(
         function,
         spec=lambda x, limit: 2 * x * min(1, limit / np.abs(x).max()),
@@ -162,6 +201,7 @@ def judged(function: Any, **limits: Any) -> Verdict:
         gradient=False,
         strided=False,
         limits=limits,
+        because_limits=because_limits or {},
     )
 
 
@@ -183,6 +223,29 @@ def test_a_check_counts_operators_and_memory() -> None:
     assert verdict.kind == "operators"
     assert judged(step, memory=0.5).kind == "held"
     assert judged(step, memory=10, operators=20, copied=0)
+
+
+def test_a_check_wants_results_without_a_graph() -> None:
+    def kept(x: torch.Tensor, limit: float) -> torch.Tensor:
+        return step(x, limit) * torch.ones(1, requires_grad=True)
+
+    verdict = judged(kept, attached=0)
+    assert verdict.kind == "held"
+    assert "requires a gradient" in verdict.message
+    assert verdict.places[0][0].text.startswith("return step")
+    assert judged(kept, attached=1)
+    assert judged(step, attached=0)
+
+
+def test_an_exercise_may_know_why_a_limit_is_exceeded() -> None:
+    def why(record: Record) -> tuple[str, list[Any]]:
+        return "", [(record.operators[-1].place, "last")]
+
+    verdict = judged(step, because_limits={"operators": why}, operators=2)
+    assert [note for _, note in verdict.places] == ["last"]
+    assert "piece by piece" in verdict.why
+    with pytest.raises(ValueError, match="is no limit"):
+        judged(step, because_limits={"operator": why})
 
 
 def test_a_check_wants_products_in_a_dtype() -> None:

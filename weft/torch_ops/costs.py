@@ -6,11 +6,12 @@ from typing import Any, NamedTuple
 import torch
 
 from weft.checking.room import Facts
+from weft.checking.source import returns
 from weft.places import Note
 from weft.torch_ops.calls import Calls
 from weft.torch_ops.exercise import TorchExercise
 from weft.torch_ops.listening import BLOCKING, Heard, Record, listening
-from weft.torch_ops.tensors import is_tensor, tensors
+from weft.torch_ops.tensors import is_tensor, results_of, tensors
 from weft.wording import several
 
 NEVER = "the host never waits for the GPU"
@@ -33,14 +34,19 @@ def run(exercise: TorchExercise, calls: Calls) -> Facts:
     device = torch.device(calls.device, 0)
     pinned = [inputs[k] for k in exercise.host]
     with listening(exercise.written.main, near, device, pinned) as record:
-        calls.run(lambda: exercise.results(*inputs), case.label)
+        got = calls.run(lambda: exercise.results(*inputs), case.label)
+    ends = [place for place, _ in returns(exercise.written.main)]
+    for _ in filter(requires_grad, results_of(got)):
+        record.attached += map(Heard, ends)
     facts = []
     for limit, held in HELD.items():
         if limit not in exercise.limits:
             continue
         found = held(exercise.limits[limit], record, given)
         if isinstance(found, Wrong):
-            raise exercise.failed(*found, when=case.label)
+            found = explained(exercise, limit, found, record)
+            more = {"when": case.label, "headline": found.headline}
+            raise exercise.failed(*found[:4], **more)
         facts.append(found)
     return facts
 
@@ -52,6 +58,20 @@ class Wrong(NamedTuple):
     message: str
     why: str
     places: list[Note]
+    headline: str = ""
+
+
+def requires_grad(value: Any) -> bool:
+    return is_tensor(value) and bool(value.requires_grad)
+
+
+def explained(
+    exercise: TorchExercise, limit: str, wrong: Wrong, record: Record
+) -> Wrong:
+    """Return a verdict with the cause and the lines that the exercise knows, if any."""
+    cause = exercise.because_limits.get(limit)
+    why, places = cause(record) if cause is not None else ("", [])
+    return wrong._replace(why=why or wrong.why, places=places or wrong.places)
 
 
 def synchronisations(most: int, record: Record, given: int) -> Wrong | str:
@@ -119,7 +139,7 @@ def operators(most: int, record: Record, given: int) -> Wrong | str:
     ]
     return Wrong(
         "operators",
-        f"One call runs {several(count, 'operator')}; {most} are enough.",
+        f"One call runs {several(count, 'operator')}; {most:,} are enough.",
         AGAIN if record.again else PIECES,
         notes,
     )
@@ -137,12 +157,22 @@ def products(wanted: str, record: Record, given: int) -> Wrong | str:
         if wrong
         else "Nothing is multiplied."
     )
+    lines = places(wrong, lambda heard: f"in {heard.what}")
+    untyped = [h for h in record.untyped if wrong and h.what == wrong[0].what]
+    if untyped:
+        return Wrong(
+            "precision",
+            message,
+            "Autocast is entered without a dtype. On a GPU, its default is "
+            f"{untyped[0].what}.",
+            places(untyped, lambda heard: "without a dtype") + lines,
+        )
     return Wrong(
         "precision",
         message,
         "Tensor cores take the dtype that they are given. Which lines should run under "
         "autocast, and which need not?",
-        places(wrong, lambda heard: f"in {heard.what}"),
+        lines,
     )
 
 
@@ -151,14 +181,37 @@ def channels_last(most: int, record: Record, given: int) -> Wrong | str:
     wrong = [heard for heard in record.images if not heard.amount]
     if len(wrong) <= most:
         return "all convolutions channels-last"
-    count = several(len(wrong), "convolution")
+    counts = {
+        what: sum(what in heard.what for heard in wrong)
+        for what in ("images", "weights")
+    }
+    named = [what for what, count in counts.items() if count]
+    got = ", and ".join(
+        f"{counts[what]} get{'s' * (counts[what] == 1)} {what}" for what in named
+    )
+    asks = " and ".join(f"the {what}" for what in named)
     return Wrong(
         "layout",
-        f"{count} of {len(record.images)} get images or weights that are not "
+        f"Of {several(len(record.images), 'convolution')}, {got} that are not "
         "channels-last.",
         "The layout travels with the data: a convolution passes on what it was given. "
-        "Where do the images, and the weights, get theirs?",
-        places(wrong),
+        f"Where do {asks} get theirs?",
+        places(wrong, lambda heard: ""),
+    )
+
+
+def attached(most: int, record: Record, given: int) -> Wrong | str:
+    """Check how many results require a gradient: each of them keeps its graph."""
+    if len(record.attached) <= most:
+        return "no result requires a gradient" if most == 0 else ""
+    return Wrong(
+        "held",
+        "The result requires a gradient: it is still connected to the graph that "
+        "computed it.",
+        "That graph stays in memory as long as the result does, and here only the "
+        "values are needed. Which line could keep them without the graph?",
+        places(record.attached),
+        "right, but it keeps a graph",
     )
 
 
@@ -191,6 +244,7 @@ HELD: dict[str, Any] = {
     "products": products,  # before operators: autocast adds some operators of its own
     "operators": operators,
     "channels_last": channels_last,
+    "attached": attached,
     "memory": memory,
 }
 

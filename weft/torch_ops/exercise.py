@@ -10,6 +10,7 @@ import numpy as np
 
 from weft.checking.cases import SEED, Case, as_tuple, copies, widened
 from weft.checking.exercise import Exercise
+from weft.checking.limits import TORCH, validated
 from weft.torch_ops.written import Written, is_module, look
 
 
@@ -32,6 +33,8 @@ class TorchExercise(Exercise):
         per input, None for inputs that have none. By default the spec's gradient.
     because_gradient: what explains a wrong gradient, worded to follow "if" → a function
         of the inputs, such as a spec with a mistake, that has this gradient.
+    because_limits: a limit → a function of the record of a call that exceeds it, which
+        returns the cause and the lines to show; see `weft.torch_ops.listening.Record`.
     strided: whether to also use inputs that are not contiguous.
     launches: whether a kernel must be launched.
     stream: whether every launch must be on PyTorch's current stream.
@@ -53,6 +56,7 @@ class TorchExercise(Exercise):
     dtype: str = ""
     gradient: Any = True
     because_gradient: Mapping[str, Any] = field(default_factory=dict)
+    because_limits: Mapping[str, Any] = field(default_factory=dict)
     strided: bool = True
     launches: bool = False
     stream: bool = False
@@ -65,6 +69,7 @@ class TorchExercise(Exercise):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        validated(self.name, TORCH, self.because_limits)
         thing = self.written_by_learner
         if isinstance(thing, type) and is_module(thing) and self.call is None:
             raise ValueError(

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
+from unittest import mock
 
 import torch
 from torch.multiprocessing import reductions
@@ -77,10 +78,12 @@ class Record:
     """The record of one call: what the learner's lines caused, and the memory `peak`.
 
     waits: each with a note; copies: each with its bytes; operators: each with its name;
-    products: each with its dtype; images: for each convolution, whether its input and
-    its weights were channels-last; unpinned: non-blocking copies from memory that is
-    not pinned; again: whether something is checkpointed; peak: the most bytes allocated
-    at once, without the inputs.
+    products: each with its dtype; images: for each convolution, which of its images and
+    its weights were not channels-last, and the number 1 if both were; untyped: autocast
+    entered without a dtype, each with the one that it has by default; unpinned:
+    non-blocking copies from memory that is not pinned; attached: results that require a
+    gradient; again: whether something is checkpointed; peak: the most bytes
+    allocated at once, without the inputs.
     """
 
     waits: list[Heard] = field(default_factory=list)
@@ -88,7 +91,9 @@ class Record:
     operators: list[Heard] = field(default_factory=list)
     products: list[Heard] = field(default_factory=list)
     images: list[Heard] = field(default_factory=list)
+    untyped: list[Heard] = field(default_factory=list)
     unpinned: list[Heard] = field(default_factory=list)
+    attached: list[Heard] = field(default_factory=list)
     again: bool = False
     peak: int = 0
 
@@ -108,8 +113,28 @@ def listening(
     for tensor in pinned:
         ear.keep(tensor, near=False, counted=False)
         ear.hosts[tensor.untyped_storage()._cdata] = True
-    with _Operators(ear), _Functions(ear):
+    with _autocast_of_a_gpu(ear), _Operators(ear), _Functions(ear):
         yield ear.record
+
+
+@contextmanager
+def _autocast_of_a_gpu(ear: "_Ear") -> Iterator[None]:
+    """Give autocast the dtype that it has by default on a GPU, and record such uses."""
+    begin: Any = torch.autocast.__init__
+
+    def init(
+        this: Any, device_type: str, dtype: Any = None, *more: Any, **kwargs: Any
+    ) -> None:
+        enabled = more[0] if more else kwargs.get("enabled", True)
+        if dtype is None and enabled and device_type == ear.device.type:
+            dtype = torch.get_autocast_dtype("cuda")
+            if (place := ear.line()) is not None:
+                what = str(dtype).removeprefix("torch.")
+                ear.record.untyped.append(Heard(place, what))
+        begin(this, device_type, dtype, *more, **kwargs)
+
+    with mock.patch.object(torch.autocast, "__init__", init):
+        yield
 
 
 class _Ear:
@@ -203,8 +228,13 @@ class _Ear:
         blocking: bool,
         dtype: torch.dtype | None = None,
     ) -> None:
-        """Record that a tensor is copied to the device, as `dtype` if one is given."""
-        size = tensor.numel() * (dtype or tensor.dtype).itemsize
+        """Record that a tensor is copied to the device, as `dtype` if one is given.
+
+        PyTorch converts on the host and copies the result or, if it does not block,
+        copies first and converts on the GPU.
+        """
+        crosses = dtype if blocking and dtype is not None else tensor.dtype
+        size = tensor.numel() * crosses.itemsize
         self.record.copies.append(Heard(place, "", size))
         if blocking:
             self.record.waits.append(Heard(place, BLOCKING))
@@ -266,12 +296,13 @@ class _Operators(TorchDispatchMode):  # type: ignore[no-untyped-call]
             dtype = str(tensors[0].dtype).removeprefix("torch.")
             record.products.append(Heard(place, dtype))
         if name == "convolution":
-            both = [
-                each.is_contiguous(memory_format=torch.channels_last)
-                for each in tensors[:2]
+            other = [
+                what
+                for what, each in zip(("images", "weights"), tensors, strict=False)
                 if each.ndim == 4
+                if not each.is_contiguous(memory_format=torch.channels_last)
             ]
-            record.images.append(Heard(place, "", int(all(both))))
+            record.images.append(Heard(place, " ".join(other), int(not other)))
 
 
 class _Functions(TorchFunctionMode):
