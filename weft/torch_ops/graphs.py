@@ -46,8 +46,8 @@ REASONS = [  # PyTorch's message on a break, what happened, and why it breaks
     (
         r"`print`|builtin print|logging",
         "something is printed",
-        "Printing happens in Python, between two graphs. Has it to happen at every "
-        "call?",
+        "Printing happens in Python, between two graphs. Does it have to happen at "
+        "every call?",
     ),
     (
         r"numba|weft|Launcher",
