@@ -195,6 +195,51 @@ def test_the_line_that_returns_the_loss_is_named():
     assert [place.text for place, _ in verdict.places] == ["return loss"]
 
 
+def test_the_line_that_clones_the_loss_in_the_graph_is_named():
+    def graphed(step, x):
+        held, graph = x.clone(), torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            loss = step(held).clone()
+
+        def replay(x):
+            held.copy_(x)
+            graph.replay()
+            return loss
+
+        return replay
+
+    verdict = judged(graphed)
+    assert verdict.kind == "alias", verdict
+    assert "part of the graph" in verdict.why
+    assert verdict.places[0][0].text == "loss = step(held).clone()"
+
+
+@pytest.mark.parametrize("first", ["the batch", "zeros"])
+def test_a_step_before_the_capture_is_on_the_first_batch(first):
+    def graphed(step, x):
+        held, graph = torch.zeros_like(x), torch.cuda.CUDAGraph()
+        if first == "the batch":
+            held.copy_(x)
+        step(held)
+        with torch.cuda.graph(graph):
+            loss = step(held)
+
+        def replay(x):
+            held.copy_(x)
+            graph.replay()
+            return loss.clone()
+
+        return replay
+
+    verdict = judged(graphed)
+    if first == "the batch":
+        assert verdict, verdict
+        return
+    assert verdict.kind == "wrong-value", verdict
+    assert "not those of the first batch" in verdict.message
+    assert [place.text for place, _ in verdict.places] == ["step(held)"]
+
+
 def test_the_line_that_captures_is_named_and_not_the_def():
     def as_graph(step, x):
         def replay(x):

@@ -105,6 +105,8 @@ class Run:
         self.batches = self._batches()
         self.before = [[part.clone() for part in batch] for batch in self.batches]
         self.warm: list[list[Any]] = []  # batches of steps before the capture
+        # lines of such steps on other values than those of the first batch
+        self.other: list[Place | None] = []
         self.captured = 0
         self.late = 0  # steps after the capture
         self.anew = 0  # captures by the returned function
@@ -176,6 +178,8 @@ class Run:
             self.late += 1
         else:
             self.warm.append([_copied(part) for part in batch])
+            if not _equal(self.warm[-1], self.before[0]):
+                self.other.append(self._line())
         return self.step(*batch)
 
     def _called(self, function: Any, *args: Any) -> Any:
@@ -220,6 +224,9 @@ class Run:
         for number, pair in enumerate(zip(self.batches, self.before, strict=True), 1):
             if not all(a.equal(b) for a, b in zip(*pair, strict=True)):
                 raise self.failed("batch-written", self._lines("copy_("), number=number)
+        if self.other:
+            places = [(place, "") for place in self.other[:1] if place is not None]
+            raise self.failed("other-batch", places)
         self.returned()
         self.values()
 
@@ -256,7 +263,9 @@ class Run:
                 raise self.failed("no-loss", self._returns(), made=made)
         places = {loss.data_ptr() for loss in self.losses}
         if len(places) < len(self.losses):
-            raise self.failed("alias", self._returns())
+            copied = self.cloned_inside
+            row = "alias-cloned" if copied else "alias"
+            raise self.failed(row, copied + self._returns())
 
     def values(self) -> None:
         """Compare losses and weights with those of the step run without a graph."""
@@ -287,6 +296,21 @@ class Run:
         graphs = self.model.graphs if self.model is not None else []
         nodes = [node for graph in graphs for node in graph.nodes]
         return any(n.name == "copy_" and key(n.args[1]) in theirs for n in nodes)
+
+    @property
+    def cloned_inside(self) -> list[Note]:
+        """The line on which a graph itself makes the copy that is returned, or []."""
+        from weft.captures.model import key
+
+        returned = {key(loss) for loss in self.losses}
+        graphs = self.model.graphs if self.model is not None else []
+        return [
+            (node.place, "part of the graph")
+            for graph in graphs
+            for node in graph.nodes
+            if node.name == "clone" and key(node.out) in returned
+            if node.place is not None
+        ]
 
     def trained_by(self, batches: list[list[Any]]) -> list[Array]:
         """Run steps on `batches` without a graph; return the losses and the weights."""
@@ -367,3 +391,14 @@ def _copied(part: Any) -> Any:
 
     with _disable_current_modes():
         return part.clone()
+
+
+def _equal(batch: list[Any], other: list[Any]) -> bool:
+    """Return whether two batches have the same values."""
+    from torch.utils._python_dispatch import _disable_current_modes
+
+    with _disable_current_modes():
+        return len(batch) == len(other) and all(
+            a.shape == b.shape and bool((a == b).all())
+            for a, b in zip(batch, other, strict=True)
+        )
