@@ -37,9 +37,22 @@ def test_twenty_lines_are_kept_and_the_others_counted(lines: int, last: str) -> 
 
 def test_a_line_counts_once_however_it_is_written() -> None:
     assert kept("a", "b\nc", "", "\n") == ["ab", "c"]
-    assert kept("a\n" * 20, "no end")[-1] == "… and 1 more line"
+    assert kept("a\nb\n" * 10, "no end")[-1] == "… and 1 more line"
     assert kept() == []
     assert len(kept("x" * 5_000)[0]) == 201
+
+
+def test_a_line_that_is_printed_again_is_kept_once() -> None:
+    assert kept("a\n", "b\n" * 2, "a\n", "a") == [
+        "a",
+        "b",
+        "… and the same 1 more time",
+        "a",
+        "a",
+    ]
+    assert kept("\n\na\n\n\nb") == ["", "", "a", "", "", "b"]
+    assert kept("a\n" * 5_000, "b\n")[1:] == ["… and the same 4,999 more times", "b"]
+    assert len(kept(("x" * 5_000 + "\n") * 3)) == 3
 
 
 @cuda.jit
