@@ -4,6 +4,8 @@ import linecache
 import sys
 from collections import defaultdict
 
+import torch
+
 from weft.places import Place
 from weft.wording import capital, joined, several
 
@@ -22,7 +24,7 @@ class Runs:
     """The runs of blocks in one call of a function, in their order.
 
     order: the blocks' numbers from 0. lines: the line of the function -> the blocks
-    that it runs for the first time.
+    that it runs before the backward.
     """
 
     def __init__(self, function, blocks):
@@ -34,8 +36,8 @@ class Runs:
 
     def add(self, number):
         """Record that a block begins to run."""
-        if number not in self.order and (line := self.line()):
-            self.lines[line].append(number)
+        if not in_backward() and (line := self.line()):
+            self.lines[line] += [number] * (number not in self.lines[line])
         self.order.append(number)
 
     def line(self):
@@ -72,6 +74,27 @@ class Runs:
                 checkpoints.append([number])
         return checkpoints
 
+    def often(self):
+        """Return the message and cause if blocks run on several lines.
+
+        Returns None if none does, or if they do not all run on the same lines.
+        """
+        found = {}
+        for number in range(self.count):
+            lines = [line for line, blocks in self.lines.items() if number in blocks]
+            found[number] = lines, self.order.count(number)
+        more = [number for number, (lines, _) in found.items() if len(lines) > 1]
+        if not more or any(found[number] != found[more[0]] for number in more):
+            return None
+        lines, count = found[more[0]]
+        at = [f"on line {line}" for line in lines]
+        at += ["in the backward"] * (count == len(lines) + 1)
+        if len(at) != count:
+            return None
+        who = capital(blocks_named(more))
+        message = f"{who} {runs(more)} {count} times: {joined(at)}."
+        return message, "Which of these runs does the result need?"
+
     def wrong(self, keep):
         """Return the kind, message and cause if other activations live than should.
 
@@ -79,6 +102,8 @@ class Runs:
         together, or while others that come before them still keep theirs. Returns None
         if nothing is wrong, or if the runs are not those of checkpoints.
         """
+        if (often := self.often()) is not None:
+            return "operators", *often
         if (checkpoints := self.again()) is None:
             return None
         again = sorted(number for each in checkpoints for number in each)
@@ -89,9 +114,14 @@ class Runs:
             return "operators", *few(kept, again, keep)
         for own in checkpoints:
             before = [number for number in kept if number < own[0]]
-            if len(before) + len(own) > keep:
+            if len(before) + len(own) > max(keep, 1):  # one block runs at any time
                 return "held", *together(own, before, keep)
         return None
+
+
+def in_backward():
+    """Return whether autograd is in a backward pass."""
+    return torch._C._current_graph_task_id() != -1
 
 
 def how_many(kept, again, keep):
@@ -128,11 +158,13 @@ def few(kept, again, keep):
 def together(own, before, keep):
     """Say that more blocks have activations while some are run again than may."""
     listed = f": {blocks_named(before + own)}" * bool(before)
+    known = f"{several(keep, 'block')} keep their activations, as they should."
+    if keep == 0:
+        known = "No block keeps its activations, as it should be."
     message = (
-        f"{several(keep, 'block')} keep their activations, as they should. But while "
-        f"{blocks_named(own)} {'is' if len(own) == 1 else 'are'} run again, the "
-        f"activations of {len(before) + len(own)} blocks are alive at the same "
-        f"time{listed}."
+        f"{known} But while {blocks_named(own)} {'is' if len(own) == 1 else 'are'} run "
+        f"again, the activations of {len(before) + len(own)} blocks are alive at the "
+        f"same time{listed}."
     )
     if len(own) > 1:
         return message, (

@@ -656,7 +656,11 @@ def about_steps():
             "of them begins without momentum."
         )
     step, norm = STEPS.longest()
-    if norm > 1.01 * LONGEST:
+    if not STEPS.norms:
+        found.append("No optimiser makes a step.")
+    elif norm == 0:
+        found.append("No gradient is left when the optimiser steps.")
+    elif norm > 1.01 * LONGEST:
         found.append(
             f"At step {step}, the gradients that the optimiser uses have a common norm "
             f"of {norm:.3g}, above {LONGEST}."

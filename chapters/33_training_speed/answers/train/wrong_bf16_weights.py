@@ -1,8 +1,8 @@
-# verdict: wrong-value
+# verdict: precision
 # The weights themselves become bfloat16, and the loss with them.
 def train(model, batches, mean, std, device):
     """Train on every batch once; return the losses, (steps,)."""
-    model.to(torch.bfloat16, memory_format=CHANNELS_LAST)
+    model.to(torch.bfloat16, memory_format=CHANNELS_LAST)  # <- here
     optimiser = torch.optim.SGD(model.parameters(), RATE, MOMENTUM, fused=True)
     losses = []
     for images, labels, flips in batches:
