@@ -97,6 +97,13 @@ def test_a_product_brings_the_lanes_of_a_warp_together():
         ("race", "`acc[0]` is written, and a product",
          "acc[0] = float32(0)",
          [(LANDED, "            acc[0] = float32(0)\n" + LANDED)]),
+        ("race", "`acc[0]` is read, and no `hold` of `acc` comes between the wait",
+         "c[r, q] = acc", [("        hold(acc, 32)\n", "")]),
+        ("race", "`acc[0]` is read, and no `hold` of `acc` comes between the wait",
+         "c[r, q] = acc", [("hold(acc, 32)", "hold(acc, 16)")]),
+        ("race", "`acc[0]` is read, and no `hold` of `acc` comes between the wait",
+         LANDED, [("        hold(acc, 32)\n", ""),
+                  (LANDED, "            hold(acc, 32)\n" + LANDED)]),
         ("race", "`wgmma_bf16` may still be reading it", "tma_load(a",
          [(LANDED + RELEASE, RELEASE + LANDED)]),
         ("race", "`wgmma_bf16` may still be reading it", "tma_load(a",
@@ -181,6 +188,8 @@ def test_a_left_operand_from_registers():
     verdict, c, wanted = chained()
     assert verdict is None
     assert np.array_equal(c, wanted)
+    verdict, _, _ = chained(("    hold_words(words, 4)\n", ""))
+    assert verdict is None  # nothing writes to `words` any more
 
 
 WAITED = "    wgmma_wait(0)\n"
@@ -202,6 +211,8 @@ WAITED = "    wgmma_wait(0)\n"
          [(WAITED, "    cuda.syncthreads()\n    tile[t] = int16(0)\n" + WAITED)]),
         ("race", "`words[0]` is written, and a product", "words[0] = int32(0)",
          [(WAITED, "    words[0] = int32(0)\n" + WAITED)]),
+        ("race", "no `hold_words` of `words` comes between", "words[0] = int32(0)",
+         [("    hold_words(words, 4)\n", "    words[0] = int32(0)\n")]),
         ("race", "uses the registers of `acc` with no wgmma_fence", "wgmma_bf16_ch",
          [("    wgmma_fence()\n", "")]),
         ("race", "uses the registers of `acc` with no wgmma_fence", "wgmma_bf16_ch",

@@ -5,7 +5,14 @@ import numpy as np
 from weft.checking.verdict import Verdict, Verdicts
 from weft.places import Note
 from weft.sanitizer import Access, Race
-from weft.simulator.trace.collisions import InUse, Unseen, in_use, misread, unseen
+from weft.simulator.trace.collisions import (
+    InUse,
+    Unseen,
+    in_use,
+    misread,
+    not_held,
+    unseen,
+)
 from weft.simulator.trace.trace import GLOBAL, READ, WRITE, Apart, Mismatch, Trace
 from weft.wording import capital
 
@@ -31,6 +38,12 @@ def fence(trace: Trace) -> Verdict | None:
     return None if found is None else _unseen(trace, found)
 
 
+def loose(trace: Trace) -> Verdict | None:
+    """Return the verdict on registers of a product that no `hold` keeps, or None."""
+    early = not_held(trace)
+    return None if early is None else _loose(trace, early)
+
+
 def _who(trace: Trace, row: int) -> dict[str, tuple[int, ...]]:
     return dict(zip(("thread", "block"), trace.by(row), strict=True))
 
@@ -49,6 +62,29 @@ def _in_use(trace: Trace, early: InUse) -> Verdict:
         of=trace.element(row) or held.name,
         call=held.call,
         reason=_not_waited(trace, early),
+        rows=[row],
+        **_who(trace, row),
+    )
+
+
+def _loose(trace: Trace, early: InUse) -> Verdict:
+    """Return the verdict on using registers after a wait, with no `hold` in between."""
+    held, row = early.held, early.row
+    place = trace.places[trace.site[row]]
+    reads = trace.operation[row] == READ
+    does, use = ("read", "read") if reads else ("written", "write")
+    assert held.waited is not None, "only a wait ends a product"
+    return words.verdict(
+        trace.name,
+        "not-held",
+        [(place, f"{does} here"), (held.waited, "the wait")],
+        what=trace.element(row) or held.name,
+        does=does,
+        use=use,
+        of=held.name,
+        hold="hold" if held.change else "hold_words",
+        line=held.waited.line,
+        changes="changes" if held.change else "reads",
         rows=[row],
         **_who(trace, row),
     )

@@ -37,7 +37,7 @@ class Hazard:
 
     Two threads that store to the same element of an output usually have a wrong index.
     Then an element that is missing or wrong is closer to the mistake than the
-    collision.
+    collision. What only a compiler may do wrong is secondary, too.
     """
 
     verdict: Verdict
@@ -80,7 +80,10 @@ def find(
     gone = left(trace)
     if gone is not None:
         return Hazard(_left(trace, gone), False)
-    return None if race is None else Hazard(_race(trace, race), True)
+    if race is not None:
+        return Hazard(_race(trace, race), True)
+    loose = beside.loose(trace)
+    return None if loose is None else Hazard(loose, True)
 
 
 def is_clean(trace: Trace | Recorded) -> bool:

@@ -77,6 +77,9 @@ class Beside:
     def landed(self, thread: Thread, held: Iterable[Any]) -> None:
         """Record that `thread` has waited for products that use registers `held`."""
 
+    def keep(self, thread: Thread, x: Any, nbytes: int) -> None:
+        """Record that `thread` holds the first `nbytes` of the registers `x`."""
+
     def waited(self, thread: Thread, n: int, left: int) -> None:
         """Record that `thread` has waited until at most its last `n` groups remain.
 

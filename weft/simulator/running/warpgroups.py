@@ -498,9 +498,11 @@ class Warpgroups:
     # Registers
 
     def hold(self, call: str, x: Any, count: Any) -> None:
-        """Check the arguments only: the simulator never reorders instructions."""
+        """Check and record the call: the simulator never reorders instructions."""
         if getattr(x, "_space", "") != "local" or int(count) > x.size:
             raise TypeError(f"`{call}` takes a local array, and how many it has")
+        nbytes = int(count) * x.dtype.itemsize
+        self._run.beside.keep(self._run.current, x, nbytes)
 
     def registers(self, call: str, n: Any) -> None:
         """Check the number of registers that a call sets, and do nothing else.

@@ -9,8 +9,9 @@ is ordered after all these accesses.
 PTX ISA, "Async proxy", "Async Operations".
 """
 
+import math
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -61,6 +62,8 @@ class TracedBeside(Beside):
         self._fence: Any = None
         # how many products change registers, by the registers' thread and address
         self._changing: Counter[tuple[int, int]] = Counter()
+        # products that are done, whose registers have not been held since
+        self._loose: defaultdict[tuple[int, int], list[Held]] = defaultdict(list)
 
     @property
     def _clocks(self) -> Clocks:
@@ -186,7 +189,25 @@ class TracedBeside(Beside):
         held.row, self._registers[id(held)] = run.log.rows, x
         run.bulk.held.append(held)
         self._changing[held.thread, start] += change
+        self._keep(held.thread, start, held.row)
         return held
+
+    def keep(self, thread: Thread, x: Any, nbytes: int) -> None:
+        run = self._run
+        if run.is_noted(thread.block.number):
+            number, start = self._clocks.of[thread].number, run.log.start(x._number)
+            self._keep(number, start, run.log.rows, nbytes)
+
+    def _keep(
+        self, thread: int, start: int, row: int, nbytes: float = math.inf
+    ) -> None:
+        """Record that all later uses of a thread's registers come after `row`."""
+        loose = self._loose.pop((thread, start), [])
+        for one in loose:
+            if one.nbytes <= nbytes:
+                one.kept = row
+        if some := [one for one in loose if one.kept is None]:
+            self._loose[thread, start] = some
 
     def _as(self, thread: Thread, site: int, x: Any, nbytes: int, write: bool) -> None:
         """Record an access by `thread`, which need not be the current one."""
@@ -201,10 +222,13 @@ class TracedBeside(Beside):
                 one.committed = self._run.log.rows
 
     def landed(self, thread: Thread, held: Iterable[Any]) -> None:
+        here = self._run.place_of(self._run.site(sys._getframe(1)) >> OPERATION)
         for one in held:
             if one is None:
                 continue
             one.landed = self._run.log.rows
+            one.waited = here
+            self._loose[one.thread, one.start].append(one)
             self._changing[one.thread, one.start] -= one.change
             if one.change and not self._changing[one.thread, one.start]:
                 x = self._registers[id(one)]

@@ -8,12 +8,13 @@ needs no such fence.
 """
 
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from weft.simulator.trace import columns
-from weft.simulator.trace.columns import Columns
+from weft.simulator.trace.columns import Columns, Flags
 from weft.simulator.trace.trace import (
     LOCAL,
     READ,
@@ -50,19 +51,42 @@ class Unseen:
 
 def in_use(trace: Trace) -> InUse | None:
     """Return the first forbidden use of an unfinished product's registers, or None."""
+    spans = [(one.row, one.landed) for one in trace.bulk.held]
+    return _first_use(trace, spans, trace.space == LOCAL)
+
+
+def not_held(trace: Trace) -> InUse | None:
+    """Return the first use of a finished product's registers without a `hold`, or None.
+
+    Products that use the same registers need no `hold`.
+    """
+    spans = [(one.landed, one.kept) for one in trace.bulk.held]
+    products = {one.place for one in trace.bulk.held}
+    others = np.array([place not in products for place in trace.places] or [True])
+    return _first_use(trace, spans, (trace.space == LOCAL) & others[trace.site])
+
+
+def _first_use(
+    trace: Trace, spans: Sequence[tuple[int | None, int | None]], which: Flags
+) -> InUse | None:
+    """Return the first access to a product's registers within its span of rows.
+
+    spans: of each product in `trace.bulk.held`; None is the end of the trace. which:
+    the accesses that count.
+    """
     held = trace.bulk.held
     if not held:
         return None
-    rows = np.flatnonzero(trace.space == LOCAL)
+    rows = np.flatnonzero(which)
     number = trace.of_views("number")[trace.view[rows]]
     order = np.argsort(number, kind="stable")
     rows, number = rows[order], number[order]
     first: InUse | None = None
-    for one in held:
+    for one, span in zip(held, spans, strict=True):
         low, high = np.searchsorted(number, (one.thread, one.thread + 1))
         mine = rows[low:high]
-        end = len(trace) if one.landed is None else one.landed
-        begin, stop = np.searchsorted(mine, (one.row, end))
+        ends = [len(trace) if row is None else row for row in span]
+        begin, stop = np.searchsorted(mine, ends)
         touched = _touching(trace, mine[begin:stop], one)
         if touched.size and (first is None or touched[0] < first.row):
             first = InUse(int(touched[0]), one)

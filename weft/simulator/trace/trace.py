@@ -51,8 +51,9 @@ class Held:
 
     thread: the number, in the whole grid, of the thread that holds them. start: their
     address. change: whether the product changes them. committed: the row before which
-    the product's group was committed. `committed` or `landed` is None if that has not
-    happened.
+    the product's group was committed. kept: the row before which `hold` was called, or
+    another product was begun, after the wait at the place `waited`. What has not
+    happened is None.
     """
 
     call: str
@@ -66,6 +67,8 @@ class Held:
     row: int = 0
     committed: int | None = None
     landed: int | None = None
+    waited: Place | None = None
+    kept: int | None = None
 
 
 @dataclass
