@@ -273,8 +273,40 @@ SAID = {
         "elements from `tile[0]` on"
     ],
     "22_hopper_gemm/dot_columns/wrong_empty_counts_one": [
-        "How many threads arrive at each mbarrier"
+        "How many threads arrive at each mbarrier",
+        "and 64 threads arrive there, on line 40",
     ],
+    "22_hopper_gemm/dot_columns/wrong_producer_parity": [
+        "Which of these waits should?"
+    ],
+    "22_hopper_gemm/dot_columns/wrong_stays_at_stage_0": ["all products are of row 0"],
+    "22_hopper_gemm/gemm_ring/wrong_every_thread_arrives": [
+        "one after every 2 arrivals, and 256 threads arrive there, on line 51"
+    ],
+    "22_hopper_gemm/gemm_ring/wrong_ring_begins_anew": [
+        "sets `parity` in each turn of the loop on line 36"
+    ],
+    "22_hopper_gemm/gemm_ring/wrong_row_and_column": [
+        "the two coordinates of each box are exchanged"
+    ],
+    "22_hopper_gemm/gemm_ring/wrong_16_bytes_along_k": ["begins 8 numbers along k"],
+    "22_hopper_gemm/ring/wrong_exchanged": ["the right two parities, exchanged"],
+    "22_hopper_gemm/ring/wrong_parity_of_k": ["Tile 1 is in turn 0 of the ring"],
+    "22_hopper_gemm/tile_at/wrong_exchanged": ["Row and column are exchanged."],
+    "22_hopper_gemm/tile_at/wrong_row_major_groups": ["if a group went row by row"],
+    "22_hopper_gemm/tile_at/wrong_even_groups": ["group 0 goes from left to right"],
+    "22_hopper_gemm/tile_at/wrong_full_last_group": [
+        "There is no row 7: the last one is row 6.",
+        "the last group, which has 1 row.",
+    ],
+    "22_hopper_gemm/tile_at/wrong_off_by_one": ["There is no column 2: the last one"],
+    "22_hopper_gemm/tile_at/wrong_rows_turn": ["each column goes from top to bottom"],
+    "22_hopper_gemm/delivered/wrong_moved_to_the_corner": ["moved up by 3 rows: rows"],
+    "22_hopper_gemm/delivered/wrong_column_of_the_matrix": ["here it is column 24."],
+    "22_hopper_gemm/delivered/wrong_row_of_the_matrix": ["here it is row 5."],
+    "22_hopper_gemm/delivered/wrong_adds_row": ["64 of your vector and should be"],
+    "22_hopper_gemm/delivered/wrong_wraps_negative": ["negative indices from the end"],
+    "22_hopper_gemm/delivered/wrong_float64": ["`np.zeros` without a dtype"],
     "26_curand_cufft/torch_place/wrong_word_before_counter": [
         "right numbers, in another order"
     ],
@@ -319,6 +351,11 @@ SAID = {
     ],
     "32_extensions/poly/wrong_numbers_swapped": ["if a and b are exchanged"],
     "32_extensions/poly/wrong_not_squared": ["if x is not squared"],
+    "32_extensions/bias_relu/wrong_divided": [
+        "changes with `x[1]` and `bias[0]`, and should change with"
+    ],
+    "32_extensions/bias_relu/wrong_relu_first": ["should change with `x[1]` and"],
+    "32_extensions/bias_relu/wrong_any_dimensions": ["How many does it take"],
     "32_extensions/tile_sums/wrong_int": ["3, for dimension 0 of the result"],
     "32_extensions/bias_gelu/wrong_keeps_an_axis": [
         "(1, 4) for bias, and bias has (4,)"
@@ -351,6 +388,44 @@ SAID = {
         "x = block(x): runs blocks 1 to 3",
     ],
     "33_training_speed/within/wrong_one_segment": ["One checkpoint has blocks 1 to 5."],
+    "33_training_speed/within/wrong_none_kept": [
+        "All 8 blocks keep their activations, and `keep` is 0."
+    ],
+    "33_training_speed/within/wrong_also_plainly": [
+        "Blocks 1 to 5 run 3 times: on line 6, on line 8 and in the backward."
+    ],
+    "33_training_speed/clip_/wrong_matrix_norm": ["is its largest singular value"],
+    "33_training_speed/accumulate/wrong_attached": ["The result requires a gradient"],
+    "33_training_speed/as_graph/wrong_clone_inside": [
+        "The copy is part of the graph, too"
+    ],
+    "33_training_speed/as_graph/wrong_first_on_zeros": [
+        "values that are not those of the first batch"
+    ],
+    "33_training_speed/train/wrong_autocast_untyped": [
+        "Autocast is entered without a dtype. On a GPU, its default is float16."
+    ],
+    "33_training_speed/train/wrong_bf16_weights": [
+        "the model's weights are bfloat16; they were float32"
+    ],
+    "33_training_speed/train/wrong_clipped_alone": [
+        "if each gradient is scaled by its own norm",
+        "have a common norm of",
+    ],
+    "33_training_speed/train/wrong_optimiser_anew": [
+        "6 different optimisers step in one call"
+    ],
+    "33_training_speed/train/wrong_loop_optimiser": [
+        "One step of the optimiser runs 62 operators",
+        "optimiser.step(): 372 operators",
+    ],
+    "33_training_speed/train/wrong_zeroed_too_early": [
+        "No gradient is left when the optimiser steps."
+    ],
+    "33_training_speed/train/wrong_row_major": ["Of 36 convolutions, "],
+    "33_training_speed/train/wrong_weights_row_major": [
+        "get weights that are not channels-last"
+    ],
     "34_diffusion/phases/wrong_middle_in_both": ["is in both taps"],
     "34_diffusion/worth/wrong_three_times_added": [
         "all three times of a call are added"

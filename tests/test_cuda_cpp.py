@@ -107,6 +107,22 @@ def test_what_goes_wrong(lines, kind, says):
     assert verdict.line in range(5, 5 + len(lines)), f"\n{verdict!r}"
 
 
+def test_a_wrong_value_is_told_with_what_it_depends_on():
+    lines = "if (i < n)", "    out[i] = x[i] + x[n - 1 - i];"
+    text = SIGNATURE + INDEX + "".join(f"    {line}\n" for line in lines) + "}\n"
+    verdict = judged(
+        text, sizes=[1, 5], inputs=lambda rng, n: (1 + np.arange(n, dtype="f4"),)
+    )
+    assert verdict.kind == "wrong-value"
+    assert "`out[0]` is 6 and should be 2" in verdict.message
+    assert (
+        verdict.why
+        == "It changes with `x[0]` and `x[4]`, and should change with `x[0]`."
+    )
+    many = judged(text, sizes=[1, 40])
+    assert "Follow this one value by hand" in many.why
+
+
 def test_an_output_that_another_thread_reads_depends_on_the_order():
     verdict = judged(
         SIGNATURE + INDEX + "    if (i < n)\n"

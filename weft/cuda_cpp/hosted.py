@@ -252,7 +252,9 @@ def calls(exercise: CudaCppExercise, cases: Sequence[Case]) -> Iterator[Call]:
         yield Call(when, wide, (0,) * count, refused="wide", of=names[k])
     if exercise.refused is not None:
         for when, given in exercise.refused(*inputs).items():
-            yield Call(when, given, (0,) * count, refused="misfit", of=when)
+            axes = [np.ndim(value) for value in given]
+            row = "misfit" if axes == list(map(np.ndim, inputs)) else "dimensions"
+            yield Call(when, given, (0,) * count, refused=row, of=when)
     for k in arrays[1:]:
         where = tuple(int(n == k) for n in range(count))
         when = f"{names[k]} on the second GPU"

@@ -1,6 +1,7 @@
 """Check what a kernel's threads did: what they accessed, and what they wrote."""
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,7 +29,8 @@ class Judge:
     """Checks one launch: compares `launched` with the outputs that the spec expects.
 
     outputs: the arrays that the kernel must write, by name, with their expected values.
-    in_place: whether the kernel must update their contents.
+    in_place: whether the kernel must update their contents. depends: returns what a
+    value of an output depends on, in a sentence, or "".
     """
 
     source: Source
@@ -36,6 +38,7 @@ class Judge:
     outputs: dict[str, Any]
     in_place: bool
     tolerance: float
+    depends: Callable[[str, int], str] = lambda name, index: ""
 
     @property
     def launch(self) -> Launch:
@@ -149,7 +152,9 @@ class Judge:
             lead = words("without-before", before=before, element=there)["why"]
         told = {
             "said": wrong.sentence(left.name).replace(there, f"`{there}`", 1),
-            "lead": lead or words("follow")["why"],
+            "lead": lead
+            or self.depends(left.name, *wrong.index)
+            or words("follow")["why"],
         }
         found = words.verdict(self.source.name, "wrong-value", self.stores, **told)
         return self._of(found, int(left.writer[wrong.index]))

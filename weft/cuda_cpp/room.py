@@ -15,6 +15,7 @@ from weft.checking.verdict import Failed, Verdict, right_before
 from weft.cuda_cpp import compiler, extension, hosted, on_gpu, running
 from weft.cuda_cpp.exercise import CudaCppExercise
 from weft.cuda_cpp.judging import Judge
+from weft.cuda_cpp.runs import Runs
 
 
 class CudaCpp:
@@ -99,19 +100,15 @@ def launched(
     told: list[str],
 ) -> None:
     """Run one case, and check its results. Raises `Failed` if it fails."""
-    outputs = exercise.outputs(case)
-    arguments = exercise.call(*case.inputs, *outputs)
-    named = dict(zip(running.names_of(exercise.prototype), arguments, strict=True))
-    wanted = {
-        name: right
-        for out, right in zip(outputs, case.expected, strict=True)
-        for name, value in named.items()
-        if value is out
-    }
     launch = running.configured(exercise.launch(*case.size))
-    ran = running.run(folder, exercise.prototype, launch, arguments)
-    judge = Judge(source, ran, wanted, exercise.out is not None, exercise.tolerance)
-    found = judge.verdict()
+    runs = Runs(exercise, folder, launch)
+    ran, wanted = runs.made(case)
+    in_place = exercise.out is not None
+
+    def depends(name: str, index: int) -> str:
+        return runs.dependence(case, name, index)
+
+    found = Judge(source, ran, wanted, in_place, exercise.tolerance, depends).verdict()
     if found is not None:
         printed = ran.ran.printed.strip()
         said = [f"It printed: {printed[:200]}"] if printed else []
