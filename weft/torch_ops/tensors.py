@@ -22,13 +22,15 @@ def tensors(
     grad: bool = False,
     dtype: torch.dtype | None = None,
     host: Collection[int] = (),
+    between: float = float("nan"),
 ) -> list[Any]:
     """Convert the inputs of a case to tensors; plain values stay as they are.
 
     layout: STRIDED for the same numbers in another order in memory; GAPS for that order
     with other numbers in between. grad: whether the floating-point tensors require a
     gradient. dtype: the dtype of the floating-point tensors. host: the positions of the
-    inputs that stay on the host, in pinned memory if the device is a GPU.
+    inputs that stay on the host, in pinned memory if the device is a GPU. between: what
+    is in the gaps of floating-point tensors.
     """
     made = []
     for number, value in enumerate(inputs):
@@ -42,14 +44,14 @@ def tensors(
         if dtype is not None and tensor.is_floating_point():
             tensor = tensor.to(dtype)
         if layout == STRIDED:
-            tensor = strided(tensor)
+            tensor = strided(tensor, between)
         elif layout == GAPS:
-            tensor = gapped(tensor)
+            tensor = gapped(tensor, between)
         made.append(tensor.requires_grad_(grad and tensor.is_floating_point()))
     return made
 
 
-def strided(tensor: Tensor) -> Tensor:
+def strided(tensor: Tensor, between: float) -> Tensor:
     """Copy a tensor to a layout that is not contiguous.
 
     If there are several axes, the first and the last are swapped in memory. A vector
@@ -59,28 +61,29 @@ def strided(tensor: Tensor) -> Tensor:
         return tensor
     if tensor.ndim > 1:
         return tensor.transpose(0, -1).contiguous().transpose(0, -1)
-    return spread(tensor)
+    return spread(tensor, between)
 
 
-def gapped(tensor: Tensor) -> Tensor:
+def gapped(tensor: Tensor, between: float) -> Tensor:
     """Copy a tensor to strided memory with a gap after each number.
 
     A matrix is also stored by columns, so that a contiguous copy of it differs both in
     the gaps and in the order.
     """
     if tensor.ndim > 1:
-        return spread(tensor.transpose(0, -1)).transpose(0, -1)
-    return spread(tensor)
+        return spread(tensor.transpose(0, -1), between).transpose(0, -1)
+    return spread(tensor, between)
 
 
-def spread(tensor: Tensor) -> Tensor:
+def spread(tensor: Tensor, between: float) -> Tensor:
     """Return a copy of a tensor with its elements two apart along the last axis.
 
-    A scalar is returned unchanged.
+    between: the number in the gaps, which are 0 in a tensor of integers. A scalar is
+    returned unchanged.
     """
     if tensor.ndim == 0:
         return tensor
-    between = float("nan") if tensor.is_floating_point() else 0
+    between = between if tensor.is_floating_point() else 0
     shape = (*tensor.shape[:-1], 2 * tensor.shape[-1])
     larger = torch.full(shape, between, dtype=tensor.dtype, device=tensor.device)
     larger[..., ::2] = tensor
