@@ -127,7 +127,7 @@ class TorchExercise(Exercise):
 
 
 def named(function: Callable[..., Any]) -> tuple[str, ...]:
-    """Return the names of a function's parameters, except for `*args` and `**kwargs`."""
+    """Return the names of a function's parameters, without `*args` and `**kwargs`."""
     found = inspect.signature(function).parameters.values()
     return tuple(p.name for p in found if p.kind is p.POSITIONAL_OR_KEYWORD)
 
