@@ -32,7 +32,8 @@ from weft.versions import __version__  # noqa: E402
 
 HTML = ROOT / "_build" / "html"
 PDF = ROOT / "_build" / "warp-and-weft.pdf"
-EVIDENCE = {f"book/{name}" for name in ("results", "kill_table", "agreement", "status")}
+TABLES = ("kill_table", "kill_table_00_19", "kill_table_20_38", "results", "agreement")
+EVIDENCE = {f"book/{name}" for name in (*TABLES, "status")}
 # What has a use on a screen only.
 SCREEN = (
     ".headerlink, .weft-strands, .weft-show, script, noscript, button, .weft-button"

@@ -115,7 +115,16 @@ def test_the_tables_of_the_agreement(small: Render, what: str, text: str) -> Non
 def test_every_class_has_its_place_on_the_page() -> None:
     page = (ROOT / "book" / "kill_table.md").read_text(encoding="utf-8")
     shown = re.findall(r"^```{kill-table} (\w+)$", page, re.M)
-    assert sorted(shown) == sorted({*(k.group for k in corpus()), "labs"})
+    assert sorted(shown) == sorted({k.group for k in corpus()})
+
+
+def test_every_lab_has_its_place_on_a_page() -> None:
+    pages = sorted((ROOT / "book").glob("kill_table_*.md"))
+    text = "".join(page.read_text(encoding="utf-8") for page in pages)
+    ranges = re.findall(r"^```{kill-table} labs (\d\d) (\d\d)$", text, re.M)
+    shown = [n for a, b in ranges for n in range(int(a), int(b) + 1)]
+    labs = sorted((ROOT / "chapters").glob("[0-9][0-9]_*"))
+    assert shown == [int(lab.name[:2]) for lab in labs]
 
 
 def test_every_kind_of_difference_has_its_place_on_the_page() -> None:

@@ -12,7 +12,7 @@
     [/^book\/\d\d_/, 6],
     [/^book\/simulator$/, 6],
     [/^book\/bugs\//, 4],
-    [/^book\/(agreement|bibliography|kill_table|results|status)$/, -4],
+    [/^book\/(agreement|bibliography|kill_table\w*|results|status)$/, -4],
     [/^labs\//, -4],
   ];
 

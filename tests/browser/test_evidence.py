@@ -81,7 +81,7 @@ def test_groups_are_closed_and_the_box_counts_what_it_finds(
 @pytest.mark.parametrize(
     ("page_name", "address", "group"),
     [
-        ("kill_table", "13_shared_memory", "13_shared_memory"),
+        ("kill_table_00_19", "13_shared_memory", "13_shared_memory"),
         ("kill_table", "race_shared/wrong_ballot_as_a_barrier", "race_shared"),
         ("results", "13_shared_memory", "13_shared_memory"),
         ("results", "results-13-shared-memory", "13_shared_memory"),

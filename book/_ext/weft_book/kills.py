@@ -95,22 +95,24 @@ def source_of(app: Sphinx) -> str:
 
 
 class KillTableDirective(WeftDirective):
-    """{kill-table} group: the kernels of a class of the corpus, of a lab, or of `labs`.
+    """{kill-table} group: the kernels of a class of the corpus, or of a lab.
 
-    They are a closed group, whose address is the name: #13_shared_memory. With `labs`
-    every lab gets one.
+    They are a closed group, whose address is the name: #13_shared_memory. With
+    `labs 00 19`, each of these labs gets one.
     """
 
     required_arguments = 1
+    optional_arguments = 2
 
     def run(self) -> list[nodes.Node]:
         root = Path(self.env.srcdir)
-        name = self.arguments[0]
-        if name != "labs":
+        name, *ends = self.arguments
+        if not ends:
             return self.group_of(name, class_title(name), kernels_of(root, name))
         found: list[nodes.Node] = []
         for lab, kernels in by_group(of_labs(root / "chapters")).items():
-            found += self.group_of(lab, lesson_title(root, lab), kernels)
+            if ends[0] <= lab[:2] <= ends[-1]:
+                found += self.group_of(lab, lesson_title(root, lab), kernels)
         return found
 
     def group_of(
