@@ -6,7 +6,7 @@ import inspect
 import os
 import re
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from types import CodeType, FunctionType
 from typing import Any
@@ -89,8 +89,25 @@ def line_with(function: Any, pattern: str) -> list[Note]:
 
 
 def returns(function: Any) -> list[Note]:
-    """Return the first line with a `return` in a plain function."""
+    """Return the first line with a `return` in a plain function.
+
+    Those of functions defined inside it count only if it has none itself.
+    """
+    inner = source_function(function)
+    if inner is not None:
+        for node in tree_of(inner).body[:1]:
+            for line in own_returns(getattr(node, "body", [])):
+                return [(at_line(inner, line), "")]
     return line_with(function, "return")
+
+
+def own_returns(nodes: Iterable[ast.AST]) -> Iterator[int]:
+    """Yield the lines with a `return` in some nodes, but not in functions there."""
+    for node in nodes:
+        if isinstance(node, ast.Return):
+            yield node.lineno
+        elif not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            yield from own_returns(ast.iter_child_nodes(node))
 
 
 def raised_at(error: BaseException, function: Any) -> list[Note]:
