@@ -17,6 +17,7 @@ from numba import cuda, float32  # isort: skip
 from weft import check, current_stream
 from weft.checking.verdict import Verdict
 from weft.errors import LearnerError
+from weft.torch_ops.values import others_blank
 
 SIZES = [1, 40, 97]
 
@@ -297,6 +298,83 @@ def test_half_of_the_elements_are_never_written() -> None:
     verdict = cubed(operator(one_block))
     said(verdict, "unwritten")
     assert "result[32] never gets a value, nor do 7 others of 40" in verdict.message
+
+
+@cuda.jit
+def across(x, out):
+    row, col = cuda.grid(2)
+    if row < out.shape[0] and col < out.shape[1]:
+        out[row, col] = x[row, col]
+
+
+def test_a_column_without_values_is_named_with_the_store_and_the_launch() -> None:
+    def swapped(x):
+        out = torch.empty_like(x)
+        across[(2, 1), (16, 16)](x.detach(), out)
+        return out
+
+    options = {"inputs": matrix, "sizes": [(5, 17)], "spec": lambda x: x}
+    verdict = cubed(operator(swapped), **options)
+    said(verdict, "unwritten", "out[row, col] = x[row, col]")
+    assert (
+        "result[0, 16] never gets a value, nor does any other element of column 16"
+        in (verdict.message)
+    )
+    (_, note), (launch, launched_here) = verdict.places
+    assert note == "stores other elements, in `across`"
+    assert launch.text.startswith("across[(2, 1)"), verdict
+    assert launched_here == "launched here"
+
+
+def test_which_elements_are_blank() -> None:
+    blank = np.zeros((4, 5), bool)
+    blank[1:3] = True
+    assert others_blank(blank) == ", nor does any other element of rows 1 to 2"
+    blank[:, 2] = True
+    assert others_blank(blank) == ", nor do 11 others of 20"
+    assert not others_blank(np.arange(3) == 1)
+
+
+def test_a_wrong_result_is_shown_with_its_store_and_its_name() -> None:
+    @cuda.jit
+    def halved(x, out):
+        i = cuda.grid(1)
+        if i < out.size:
+            out[i] = x[i] / float32(2)
+
+    def both(x):
+        outs = torch.empty_like(x), torch.empty_like(x)
+        launched(cube_kernel, x, outs[0])
+        launched(halved, x, outs[1])
+        return outs
+
+    options = {
+        "spec": lambda x: (x**3, x),
+        "tensors": True,
+        "gradient": False,
+        "outputs": ("y", "vjp(g)"),
+        "sized": lambda n: f"{n} rows",
+    }
+    verdict = cubed(both, **options)
+    said(verdict, "wrong-value", "out[i] = x[i] / float32(2)")
+    assert verdict.message.startswith("vjp(g) is") or "vjp(g)[0] is" in verdict.message
+    assert verdict.why.endswith("`y` is right.")
+    assert [note for _, note in verdict.places] == [
+        "stored here, in `halved`",
+        "launched here",
+    ]
+    assert verdict.places[1][0].text.startswith("kernel[-(-tensors[-1]"), verdict
+    assert verdict.thread == (0,)
+    assert verdict.when == "1 rows"
+
+    def doubled(x):
+        first, second = both(x)
+        return first, 3 * second
+
+    said(cubed(doubled, **options), "wrong-value", "return first, 3 * second")
+    verdict = cubed(lambda x: (x**3, x[:0]), **options)
+    said(verdict, "shape")
+    assert verdict.message == "vjp(g) has the shape (0,), and (1,) is wanted."
 
 
 def matrix(rng: Any, m: int, n: int) -> Any:
@@ -1093,3 +1171,25 @@ def test_what_a_call_refuses_is_said_without_python() -> None:
     said(verdict, "exception", "return [x, x]")
     assert verdict.headline == "not what was asked for"
     assert verdict.message == "It returns a list, and not a tensor."
+
+    def nested(x):
+        def pair():
+            return [x, x]
+
+        return pair()
+
+    verdict = cubed(nested, call=alone, tensors=True, gradient=False)
+    said(verdict, "exception", "return pair()")
+
+
+def test_what_a_call_refuses_is_said_at_the_line_that_led_to_it() -> None:
+    def refuse(x):
+        raise LearnerError("a tensor has to be two")
+
+    def early(x):
+        y = refuse(x)
+        return y
+
+    verdict = cubed(early, tensors=True, gradient=False)
+    said(verdict, "exception", "y = refuse(x)")
+    assert verdict.message == "A tensor has to be two."

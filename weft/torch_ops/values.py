@@ -1,6 +1,5 @@
 """The first stage: results for several sizes, and what a call does to its inputs."""
 
-import linecache
 import sys
 from dataclasses import dataclass
 from types import FrameType
@@ -9,15 +8,16 @@ from typing import Any
 import numpy as np
 import torch
 
-from weft.checking.compare import difference
+from weft.checking.compare import agrees, difference
 from weft.checking.room import Facts
 from weft.checking.source import returns
 from weft.checking.step_limit import ended
 from weft.checking.verdict import Failed, right_before
-from weft.places import Note, Place
+from weft.places import Note
 from weft.starters import source_function
 from weft.torch_ops.calls import Calls, quiet
 from weft.torch_ops.exercise import TorchExercise, is_array
+from weft.torch_ops.stores import others_stored, place_of, stored
 from weft.torch_ops.tensors import (
     DENSE,
     GAPS,
@@ -122,7 +122,8 @@ def with_strides(exercise: TorchExercise, calls: Calls, case: Any) -> None:
             case.inputs, layout=layout, device=calls.device, host=exercise.host
         )
         call = Call(exercise, case, "", inputs, [], [])
-        places = verdict.places or call.ended or returns(exercise.written.main)
+        raised = verdict.kind == "exception" and verdict.places
+        places = raised or call.ended or returns(exercise.written.main)
         why = gaps(exercise, inputs) if layout == GAPS else ""
         why = verdict.why if verdict.kind == "exception" else why
         raise Failed(
@@ -222,20 +223,40 @@ def alone(call: Call) -> None:
 
 def right(call: Call) -> None:
     """Compare each result with the spec's. Raises `Failed` if one differs."""
-    names = result_names(len(call.results))
-    for name, got, wanted in zip(names, call.results, call.case.expected, strict=True):
-        compare(call, name, got, wanted)
+    for number in range(len(call.results)):
+        try:
+            compare(call, number)
+        except Failed as failed:
+            more = others_right(call, number)
+            raise Failed(failed.verdict.adding(more), failed.clue) from None
 
 
 def result_names(count: int) -> list[str]:
     return ["result"] if count == 1 else [f"result {k + 1}" for k in range(count)]
 
 
-def compare(call: Call, name: str, got: Tensor, wanted: np.ndarray[Any, Any]) -> None:
+def others_right(call: Call, wrong: int) -> str:
+    """Say which results are right besides a wrong one, if they have names."""
+    trios = zip(call.exercise.outputs, call.results, call.case.expected, strict=False)
+    found = [
+        f"`{name}`"
+        for number, (name, got, wanted) in enumerate(trios)
+        if number != wrong and tuple(got.shape) == wanted.shape
+        if agrees(array(got), wanted, call.exercise.tolerance)
+    ]
+    verb = "is" if len(found) == 1 else "are"
+    return f"{joined(found)} {verb} right." if found else ""
+
+
+def compare(call: Call, number: int) -> None:
     """Compare one result's shape, dtype and values. Raises `Failed` if one differs."""
+    got, wanted = call.results[number], call.case.expected[number]
+    names = call.exercise.outputs
+    name = (names or result_names(len(call.results)))[number]
+    of = name if names else f"The {name} of {call.name}"
     if tuple(got.shape) != wanted.shape:
         message = (
-            f"The {name} of {call.name} has the shape {written_shape(got.shape)}, and "
+            f"{of} has the shape {written_shape(got.shape)}, and "
             f"{written_shape(wanted.shape)} is wanted."
         )
         raise call.failed("shape", message)
@@ -246,9 +267,15 @@ def compare(call: Call, name: str, got: Tensor, wanted: np.ndarray[Any, Any]) ->
         return
     if wrong is not None and not (aim and got.dtype != aim and is_whole(got, aim)):
         if found.dtype.kind == "f" and is_blank(wrong.got):
-            raise never_written(call, name, found, wrong.index)
+            raise never_written(call, number, name, found, wrong.index)
         why = call.exercise.likely(*call.case.inputs, *map(array, call.results))
-        raise call.failed("wrong-value", wrong.sentence(name), why or wrong.hint)
+        where = stored(call.exercise, call.before, number, wrong.index)
+        raise call.failed(
+            "wrong-value",
+            wrong.sentence(name),
+            why or wrong.hint,
+            **({} if where is None else vars(where)),
+        )
     assert aim is not None
     wide = got.dtype == torch.float64
     why = (
@@ -259,8 +286,7 @@ def compare(call: Call, name: str, got: Tensor, wanted: np.ndarray[Any, Any]) ->
     )
     raise call.failed(
         "dtype",
-        f"The {name} of {call.name} is {dtype_name(got.dtype)}, and "
-        f"{dtype_name(aim)} is wanted.",
+        f"{of} is {dtype_name(got.dtype)}, and {dtype_name(aim)} is wanted.",
         why,
     )
 
@@ -279,19 +305,37 @@ def is_blank(value: Any) -> bool:
 
 
 def never_written(
-    call: Call, name: str, found: np.ndarray[Any, Any], index: tuple[int, ...]
+    call: Call,
+    number: int,
+    name: str,
+    found: np.ndarray[Any, Any],
+    index: tuple[int, ...],
 ) -> Failed:
     """Return the failure for an element that has not been written."""
-    empty = int(np.isnan(found).sum())
     at = f"{name}[{', '.join(map(str, index))}]" if index else name
-    others = f", nor do {empty - 1:,} others of {found.size:,}" if empty > 1 else ""
     return call.failed(
         "unwritten",
-        f"{at} never gets a value{others}: it is NaN, which the "
+        f"{at} never gets a value{others_blank(np.isnan(found))}: it is NaN, which the "
         "check puts into new memory.",
         "Follow one element: which thread should write it, and into which tensor?",
-        places=[],
+        places=others_stored(call.exercise, call.before, number, index),
     )
+
+
+def others_blank(blank: np.ndarray[Any, Any]) -> str:
+    """Name the elements without a value besides the first: rows, columns or a count."""
+    count = int(blank.sum())
+    if blank.ndim == 2 and not blank.all():
+        for axis, what in enumerate(("column", "row")):
+            (whole,) = np.nonzero(blank.all(axis=axis))
+            if whole.size * blank.shape[axis] != count or blank.shape[axis] == 1:
+                continue
+            first, last = whole[[0, -1]]
+            if first == last:
+                return f", nor does any other element of {what} {first}"
+            if last - first + 1 == whole.size:
+                return f", nor does any other element of {what}s {first} to {last}"
+    return f", nor do {count - 1:,} others of {blank.size:,}" if count > 1 else ""
 
 
 def wanted_dtype(call: Call, wanted: np.ndarray[Any, Any]) -> torch.dtype | None:
@@ -363,8 +407,3 @@ def changed_at(exercise: TorchExercise, inputs: list[Any], k: int) -> list[Note]
     finally:
         sys.settrace(None)
     return found
-
-
-def place_of(frame: FrameType, number: int) -> Place:
-    text = linecache.getline(frame.f_code.co_filename, number).strip()
-    return Place(frame.f_code.co_name, number, text)

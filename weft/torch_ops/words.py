@@ -129,13 +129,12 @@ def raised(written: Written, error: BaseException) -> Verdict:
             places or returns(part) or line_with(part, SAVES),
             headline=headline,
         )
-    # raised by the exercise's `call`
-    if isinstance(error, LearnerError) and not places:
+    if isinstance(error, LearnerError):  # raised by the exercise's `call`, as a rule
         return Verdict(
             written.name,
             "exception",
             sentence(text),
-            places=returns(written.main),
+            places=places or returns(written.main),
             headline="not what was asked for",
         )
     lines = text.strip().splitlines()
