@@ -417,6 +417,35 @@ def test_a_matrix_with_gaps_is_read_wrongly() -> None:
     assert "with strided inputs that have gaps" in verdict.when
 
 
+@pytest.mark.parametrize(
+    ("source", "target", "message", "why"),
+    [
+        ("x.contiguous()", "torch.empty_like(x)", "", "x was read row by row, and the"),
+        (
+            "x",
+            "torch.empty(x.shape)",
+            "",
+            "x was read column by column, and the result, whose strides are (7, 1),",
+        ),
+        ("x", "torch.zeros_like(x)", "puts into the gaps of x.", "has gaps"),
+    ],
+)
+def test_a_matrix_is_read_in_one_order_and_written_in_another(
+    source: str, target: str, message: str, why: str
+) -> None:
+    def by_memory(x):
+        given, out = eval(source), eval(target)
+        row = given.detach().as_strided((x.numel(),), (1,))
+        cube_kernel.forall(x.numel())(row, out.as_strided((x.numel(),), (1,)))
+        return out
+
+    asked = {"inputs": matrix, "sizes": [(1, 3), (5, 7)], "gradient": False}
+    verdict = cubed(operator(by_memory, backward=None), **asked)
+    said(verdict, "strides", "return out")
+    assert message in verdict.message
+    assert why in verdict.why
+
+
 def test_a_tensor_that_requires_a_gradient_cannot_go_to_a_kernel() -> None:
     def attached(x):
         out = torch.empty_like(x)
@@ -756,6 +785,11 @@ def test_what_a_backward_returns(returned: Any, headline: str) -> None:
     verdict = scaled(returned)
     said(verdict, "gradient")
     assert headline in verdict.title
+
+
+def test_a_gradient_of_another_shape_is_named_with_its_input() -> None:
+    verdict = scaled(lambda ctx, grad: (grad, grad.sum(), None))
+    assert "of shape () for w, whose shape is (40,)." in verdict.message
 
 
 def test_a_gradient_of_one_input_belongs_to_another() -> None:

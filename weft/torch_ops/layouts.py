@@ -8,7 +8,7 @@ import numpy as np
 
 from weft.checking.cases import Case
 from weft.checking.compare import agrees
-from weft.checking.verdict import Failed
+from weft.checking.verdict import Failed, Verdict
 from weft.torch_ops.calls import Calls
 from weft.torch_ops.exercise import TorchExercise
 from weft.torch_ops.tensors import (
@@ -56,25 +56,29 @@ class Strided:
         except Failed:
             return []
 
-    def why(self) -> str:
-        """Return what the results show of the cause."""
+    def why(self, verdict: Verdict) -> str:
+        """Return what the results show of the cause. verdict: on the call."""
+        if verdict.kind == "exception":
+            return verdict.why or ORDER
         return self.in_two_orders() or self.gaps() or ORDER
 
-    def message(self) -> str:
-        """Return where NaNs in the results come from, if it is the gaps, or ""."""
+    def message(self, verdict: Verdict) -> str:
+        """Return the message of a verdict, or where its NaNs come from.
+
+        They come from the gaps if there are none when the gaps hold numbers.
+        """
         got = [array(r) for r in self.results() if is_tensor(r)]
         filled = [array(r) for r in self.results(between=0.0) if is_tensor(r)]
-        if not got or len(got) != len(filled) or any(np.isnan(r).any() for r in filled):
-            return ""
-        found, name = got[0], "result" if len(got) == 1 else "result 1"
-        at = np.argwhere(np.isnan(found))
-        if not len(at):
-            return ""
-        others = f", and so are {len(at) - 1:,} others of {found.size:,}"
+        if verdict.kind != "unwritten" or any(np.isnan(r).any() for r in filled):
+            return verdict.message
+        if len(got) != 1 or len(filled) != 1 or not np.isnan(got[0]).any():
+            return verdict.message
+        at = np.argwhere(np.isnan(got[0]))
+        others = f", and so are {len(at) - 1:,} others of {got[0].size:,}"
         of = self.strided[0][0] if len(self.strided) == 1 else "the inputs"
         return (
-            f"{name}[{', '.join(map(str, at[0]))}] is NaN{others * (len(at) > 1)}. "
-            f"NaN is what the check puts into the gaps of {of}."
+            f"result[{', '.join(map(str, at[0]))}] is NaN{others * (len(at) > 1)}. NaN "
+            f"is what the check puts into the gaps of {of}."
         )
 
     def in_two_orders(self) -> str:

@@ -136,8 +136,8 @@ def dtype_name(dtype: torch.dtype) -> str:
 
 def written_shape(shape: Any) -> str:
     """Format a shape as '(3, 4)', even if a size is a symbol."""
-    parts = ", ".join(map(str, shape))
-    return f"({parts}{',' * (len(shape) == 1)})"
+    parts = list(map(str, shape))
+    return f"({', '.join(parts)}{',' * (len(parts) == 1)})"
 
 
 def results_of(result: Any) -> list[Any]:

@@ -17,6 +17,7 @@ from weft.places import Note
 from weft.starters import source_function
 from weft.torch_ops.calls import Calls, quiet
 from weft.torch_ops.exercise import TorchExercise, is_array
+from weft.torch_ops.layouts import Strided
 from weft.torch_ops.stores import others_stored, place_of, stored
 from weft.torch_ops.tensors import (
     DENSE,
@@ -124,41 +125,10 @@ def with_strides(exercise: TorchExercise, calls: Calls, case: Any) -> None:
         call = Call(exercise, case, "", inputs, [], [])
         raised = verdict.kind == "exception" and verdict.places
         places = raised or call.ended or returns(exercise.written.main)
-        why = gaps(exercise, inputs) if layout == GAPS else ""
-        why = verdict.why if verdict.kind == "exception" else why
-        raise Failed(
-            verdict.but(
-                kind="strides",
-                headline="",
-                places=places,
-                why=why
-                or "The same numbers come out right when they follow each other in "
-                "memory. A caller may pass a transposed matrix or every second "
-                "element: which line assumes an order in memory, of an input or of "
-                "the result?",
-            )
-        ) from None
-
-
-def gaps(exercise: TorchExercise, inputs: list[Any]) -> str:
-    """Say which input has gaps, and what that means for its memory."""
-    names = exercise.names(len(inputs))
-    wide = [
-        (name, x)
-        for name, x in zip(names, inputs, strict=True)
-        if is_tensor(x) and x.ndim > 1
-    ]
-    if len(wide) != 1:
-        return ""  # it may be any of them
-    name, given = wide[0]
-    return (
-        f"The same numbers give the right result without gaps, even if the matrix is "
-        f"transposed. Here {name} has gaps: its shape is "
-        f"{written_shape(given.shape)} and its strides are "
-        f"{written_shape(given.stride())}, so {name} has only every second number of "
-        f"its memory. The first {given.numel():,} numbers of that memory are not the "
-        f"elements of {name}. Which line reads them as if they were?"
-    )
+        strided = Strided(exercise, calls, case, layout)
+        message, why = strided.message(verdict), strided.why(verdict)
+        more: Any = {"message": message, "why": why, "places": places}
+        raise Failed(verdict.but(kind="strides", headline="", **more)) from None
 
 
 def one(

@@ -7,7 +7,8 @@ from typing import Any
 from weft.checking.source import line_with, returns
 from weft.checking.verdict import Verdict
 from weft.errors import LearnerError
-from weft.torch_ops.written import OPERATOR, Written
+from weft.torch_ops.tensors import written_shape
+from weft.torch_ops.written import CALLABLE, OPERATOR, Written
 from weft.wording import rows, sentence, several
 
 SAVES = r".*\.save_for_backward\("  # a setup_context has no `return`
@@ -39,8 +40,8 @@ gradient different than None at position (\d+)
     a gradient of what is no tensor
 invalid gradient at index (\d+) - got \[(.*)\] but expected shape .* \[(.*)\]
     gradient
-    The backward of {said.name} returns a gradient of shape ({said.found[2]}) for input
-      {said.number}, whose shape is ({said.found[3]}).
+    The backward of {said.name} returns a gradient of shape {said.shapes[0]} for
+      {said.input}, whose shape is {said.shapes[1]}.
     A gradient says how the loss changes with each element of the input, so it has the
       input's shape.
     backward
@@ -95,8 +96,17 @@ class Said:
         return self.written.name
 
     @property
-    def number(self) -> int:
-        return int(self.found[1]) + 1
+    def input(self) -> str:
+        """The name of the input whose number the message has, counted from 0."""
+        number, names = int(self.found[1]), self.written.parameters
+        known = self.written.kind != CALLABLE and number < len(names)
+        return names[number] if known else f"input {number + 1}"
+
+    @property
+    def shapes(self) -> list[str]:
+        """The shapes in the message, its second and third part."""
+        parts = [part.split(", ") for part in self.found.groups()[1:]]
+        return [written_shape(filter(None, part)) for part in parts]
 
     def _own(self, group: int, what: str) -> str:
         """Format a count from the message, leaving out an operator's hidden input."""
