@@ -7,7 +7,7 @@ import numpy as np
 from weft.checking.named_numbers import compared, explained
 from weft.checking.slips import worded
 
-from . import lanes
+from . import lanes, steps
 from .kernels import HEAD, KEYS, TILE, D
 
 
@@ -667,78 +667,18 @@ def one_head(q, k, v):
     return out[0], lse[0]
 
 
-IN_STEP = {
-    "`o` is rescaled before the values of tile j - 1 are added to it": {"early": True},
-    "`o` is not rescaled": {"rescaled": False},
-    "`o` gets the values of tile j, with the weights of tile j - 1": {
-        "values": lambda j: j
-    },
-    "`o` gets the values of tile j - 1, with the weights of tile j": {
-        "weights": lambda j: j
-    },
-    "`p` keeps the weights of tile 0": {"weights": lambda j: 0, "last": 0},
-    "the values of the last tile alone are added": {"steps": False},
-    "the values of tile 0 are always added": {"values": lambda j: 0},
-    "keys beyond the end of the sequence get a weight": {"hidden": False},
-    "the factors of rows g and g + 8 are exchanged": {
-        "factor": lambda x: exchanged(x[None], 64)[0]
-    },
-}
-
-
-def by_steps(
-    q,
-    k,
-    v,
-    *,
-    weights=lambda j: j - 1,
-    values=lambda j: j - 1,
-    last=-1,
-    early=False,
-    rescaled=True,
-    steps=True,
-    hidden=True,
-    factor=None,
-):
-    """Return the output of exercise 7's loop, with something wrong.
-
-    weights, values: of which tile they are in step j; last: after the loop. early:
-    rescale before the values are added. factor: of `o`, from the right one.
-    """
-    seq, count = len(k), -(-len(k) // 64)
-    k, v = (np.pad(x, ((0, 64 * count - seq), (0, 0))) for x in (k, v))
-    s = q @ k.T / np.float32(8)
-    if hidden:
-        s[:, seq:] = -np.inf
-    tiles = np.split(s, count, axis=1)
-    tops = np.maximum.accumulate([x.max(axis=1, keepdims=True) for x in tiles])
-    p = [np.exp(x - top) for x, top in zip(tiles, tops, strict=True)]
-    v = np.split(v, count)
-    total, weight = np.zeros_like(q), p[0].sum(axis=1, keepdims=True)
-    for j in range(1, count):
-        shrunk = np.exp(tops[j - 1] - tops[j])
-        weight = weight * shrunk + p[j].sum(axis=1, keepdims=True)
-        if not steps:
-            continue
-        if not rescaled:
-            shrunk = np.ones_like(shrunk)
-        more = p[weights(j)] @ v[values(j)]
-        shrunk = factor(shrunk) if factor else shrunk
-        total = total * shrunk + more if early else (total + more) * shrunk
-    return (total + p[last] @ v[-1]) / weight
-
-
 def out_of_step(q, k, v, out, lse):
-    """Say which order of the loop's steps leads to a wrong result, if one does."""
+    """Say which mistake in the loop leads to a wrong result, if one does."""
     q, k, v = (bfloat16(x) for x in (q, k, v))
-    close = {"rtol": 1e-2, "atol": 1e-2, "equal_nan": True}
-    if np.allclose(by_steps(q, k, v), out, **close):
-        return ""
-    for reason, options in IN_STEP.items():
-        rows = len(q) // 16 * 16 or len(q)
-        if np.allclose(by_steps(q, k, v, **options)[:rows], out[:rows], **close):
-            return f"This is the result if {reason}."
-    return ""
+
+    def result(**options):
+        return np.column_stack(steps.by_steps(q, k, v, **options))
+
+    got, right = np.column_stack([out, lse]), result()
+    close = {"rtol": 1e-2, "atol": 1e-2}
+    made = {cause: result(**options) for cause, options in steps.SLIPS.items()}
+    causes = fitting(got, right, made, **close)
+    return worded(causes) or wrong_half(np.isclose(right, got, **close).all(axis=1))
 
 
 def some_parts(rng, heads, n, d):
