@@ -9,6 +9,13 @@ SAID = {
     "24_attention/overlapped/wrong_waits_for_both": [
         "No wait leaves a product running"
     ],
+    "24_attention/overlapped/wrong_no_hold": [
+        "no `hold` of `s` comes between the wait on line 19 and this read"
+    ],
+    "24_attention/overlapped/wrong_rows_of_factors": [
+        "if numbers 1 and 2 of each piece of `o` get each other's factor"
+    ],
+    "24_attention/overlapped/wrong_k_of_1": ["if `soften_row` gets k = 1 for row g"],
     "05_first_kernel/vector_add/wrong_guard_off_by_one": [
         "if i <= out.size:: lets it through"
     ],
