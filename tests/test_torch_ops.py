@@ -298,6 +298,7 @@ def test_half_of_the_elements_are_never_written() -> None:
     verdict = cubed(operator(one_block))
     said(verdict, "unwritten")
     assert "result[32] never gets a value, nor do 7 others of 40" in verdict.message
+    assert "The launch has 32 threads in all, for 40 elements." in verdict.message
 
 
 @cuda.jit

@@ -35,6 +35,10 @@ class Launch:
     trace: Trace
     line: Place
 
+    @property
+    def threads(self) -> int:
+        return int(np.prod(self.trace.grid_size) * np.prod(self.trace.block_size))
+
 
 @dataclass(frozen=True)
 class Stored:
@@ -43,6 +47,18 @@ class Stored:
     places: list[Note]
     thread: tuple[int, ...]
     block: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Others:
+    """How a launch stores elements of a result, though not all of them.
+
+    places: lines. threads: how many the launch has, if each stores one element and
+    there are more elements; otherwise 0.
+    """
+
+    places: list[Note]
+    threads: int = 0
 
 
 def stored(
@@ -66,16 +82,21 @@ def stored(
 
 def others_stored(
     exercise: TorchExercise, inputs: list[Any], number: int, index: tuple[int, ...]
-) -> list[Note]:
-    """Return the lines that store to a result of which one element is never written."""
+) -> Others:
+    """Find how the other elements are stored, if one element is never written."""
     for launch, name, _ in launches(exercise, inputs, number, index):
         rows = launch.trace.stores(name)
-        if not rows.size or not launch.own:
+        if not rows.size:
             continue
+        threads = launch.threads if rows.size == launch.threads else 0
+        threads *= threads < launch.tensors[name].numel()
+        if not launch.own:
+            return Others([(launch.line, "launched here")] * bool(threads), threads)
         _, firsts = np.unique(launch.trace.site[rows], return_index=True)
         note = "stores other elements"
-        return lines(exercise, launch, rows[np.sort(firsts)].tolist(), note)
-    return []
+        places = lines(exercise, launch, rows[np.sort(firsts)].tolist(), note)
+        return Others(places, threads)
+    return Others([])
 
 
 def lines(

@@ -283,13 +283,22 @@ def never_written(
 ) -> Failed:
     """Return the failure for an element that has not been written."""
     at = f"{name}[{', '.join(map(str, index))}]" if index else name
-    return call.failed(
-        "unwritten",
+    others = others_stored(call.exercise, call.before, number, index)
+    message = (
         f"{at} never gets a value{others_blank(np.isnan(found))}: it is NaN, which the "
-        "check puts into new memory.",
-        "Follow one element: which thread should write it, and into which tensor?",
-        places=others_stored(call.exercise, call.before, number, index),
+        "check puts into new memory."
     )
+    why = "Follow one element: which thread should write it, and into which tensor?"
+    if others.threads:
+        message += (
+            f" The launch has {others.threads:,} threads in all, for {found.size:,} "
+            "elements."
+        )
+        why = (
+            "How many blocks are needed for so many elements, if the last may be "
+            "partly full?"
+        )
+    return call.failed("unwritten", message, why, places=others.places)
 
 
 def others_blank(blank: np.ndarray[Any, Any]) -> str:
