@@ -140,8 +140,9 @@ def with_calls(trial: Trial, verdict: Verdict, backwards: bool = False) -> Verdi
         )
     ways: list[list[Place]] = [[] for _ in verdict.places]
     for k, ((place, _), row) in enumerate(ours):
-        at, *way = found.get(row) or [place]  # TMA, wgmma: no calls
-        if (at.function, at.line) == (place.function, place.line):
+        at, *way = found.get(row) or [place]
+        # what wgmma reads is recorded on the line that makes a group of the products
+        if (at.function, at.file) == (place.function, place.file):
             ways[k] = way
     places: list[Note] = []
     for k, (note, way) in enumerate(zip(verdict.places, ways, strict=True)):
