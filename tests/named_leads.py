@@ -9,6 +9,9 @@ SAID = {
     "24_attention/overlapped/wrong_waits_for_both": [
         "No wait leaves a product running"
     ],
+    "24_attention/overlapped/wrong_last_tile_is_count": [
+        "last_tile(o, p, memory, count): called here"
+    ],
     "24_attention/overlapped/wrong_no_hold": [
         "no `hold` of `s` comes between the wait on line 19 and this read"
     ],
