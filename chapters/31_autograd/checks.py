@@ -1,9 +1,13 @@
 """Specifications and data for the checks of lab 31."""
 
+import ast
 import linecache
 import math
 import operator
+import re
 import sys
+import traceback
+from collections import Counter
 from graphlib import TopologicalSorter
 
 import numpy as np
@@ -13,6 +17,8 @@ from weft.checking.slips import result_if
 from weft.checking.verdict import Failed, Verdict
 from weft.errors import LearnerError
 from weft.places import Place
+from weft.torch_ops.tensors import equal
+from weft.wording import several
 
 from .engine import Tensor
 from .kernels import mm
@@ -36,45 +42,66 @@ def add_shares(a, b):
     return Share(float(a) + float(b))
 
 
-def repeated(step, times):
-    """Return a function that applies a step to its argument many times."""
-
-    def program(x, *others):
-        for _ in range(times):
-            x = step(x, *others)
-        return x
-
-    return program
-
-
-PROGRAMS = {
-    "a": lambda a: a,
-    "a * b": lambda a, b: a * b,
-    "a + a": lambda a: a + a,
-    "a * b + a": lambda a, b: a * b + a,
-    "c * (a + c), where c = a * b": lambda a, b: (lambda c: c * (a + c))(a * b),
-    "c * c + c, where c = a + b": lambda a, b: (lambda c: c * c + c)(a + b),
-    "c + (d + d * c), where c = a * a, d = c * b": lambda a, b: (
-        lambda c: (lambda d: c + (d + d * c))(c * b)
-    )(a * a),
-    "3,000 times a = a + b": repeated(lambda a, b: a + b, 3000),
-    "40 times a = a + a": repeated(lambda a: a + a, 40),
-}
+PROGRAMS = (
+    "a",
+    "a * b",
+    "a + a",
+    "a * b + a",
+    "c * (a + c), where c = a * b",
+    "c * c + c, where c = a + b",
+    "c * a + c * c, where c = a + b",
+    "c * c + c * a, where c = a + b",
+    "c * c + d * b, where c = a + b, d = c * a",
+    "c + (d + d * c), where c = a * a, d = c * b",
+    "3,000 times a = a + b",
+    "40 times a = a + a",
+)
 
 
-def traced(value, name, program, numbers):
+def compute(program, leaves, name_it=lambda value, name: None):
+    """Run one of the programs. leaves: the values of a, b and so on, by name.
+
+    name_it: called with every value that is computed, and a name for it.
+    """
+    values = dict(leaves)
+    if found := re.fullmatch(r"([\d,]+) times (\w) = (.*)", program):
+        step = ast.parse(found[3], mode="eval").body
+        for k in range(int(found[1].replace(",", ""))):
+            value = values[found[2]] = evaluate(step, values, name_it)
+            name_it(value, f"{found[2]} after {several(k + 1, 'step')}")
+        return value
+    result, _, where = program.partition(", where ")
+    for definition in filter(None, where.split(", ")):
+        name, _, text = definition.partition(" = ")
+        values[name] = evaluate(ast.parse(text, mode="eval").body, values, name_it)
+        name_it(values[name], name)
+    return evaluate(ast.parse(result, mode="eval").body, values, name_it)
+
+
+def evaluate(node, values, name_it):
+    """Compute a sum or a product of named values; see `compute`."""
+    if isinstance(node, ast.Name):
+        return values[node.id]
+    one, other = (evaluate(n, values, name_it) for n in (node.left, node.right))
+    made = one + other if isinstance(node.op, ast.Add) else one * other
+    name_it(made, ast.unparse(node))
+    return made
+
+
+def traced(value, program, numbers):
     """Run a program on Values, of the class `value`; note how it was made."""
-    named = zip(numbers, "abc", strict=False)
-    leaves = [value(number, name=letter) for number, letter in named]
-    output = program(*leaves)
-    if output not in leaves:
-        output.name = name
+    named = zip("abc", numbers, strict=False)
+    leaves = {letter: value(number, name=letter) for letter, number in named}
+    output = compute(program, leaves, lambda made, name: setattr(made, "name", name))
+    if output not in leaves.values():
+        output.name = program
     output.program, output.leaves = program, leaves
     output.complete, output.calls = complete(output), {}
+    output.followed, output.arrived = Counter(), {}
     for each in output.complete:
         output.calls[each] = [[] for _ in each.edges]
         each.edges = [
-            (source, noted(vjp, each, seen))
+            (source, noted(vjp, (each, source), seen, output))
             for (source, vjp), seen in zip(each.edges, output.calls[each], strict=True)
         ]
     return output
@@ -100,10 +127,18 @@ def complete(output):
 MANY = 1000  # calls of one vjp: those of 40 doublings would be a trillion
 
 
-def noted(vjp, value, seen):
-    """Return a vjp that notes in `seen` what it is called with."""
+def noted(vjp, edge, seen, output):
+    """Return a vjp that notes in `seen` what it is called with.
+
+    edge: a value, and the input to which the edge leads. The output of the program
+    counts the edges that are followed to each input, and knows how many had been when a
+    value was visited first.
+    """
+    value, source = edge
 
     def call(gradient):
+        output.arrived.setdefault(value, output.followed[value])
+        output.followed[source] += 1
         seen.append(gradient)
         if len(seen) > MANY:
             message = (
@@ -132,17 +167,19 @@ def caller():
 
 
 def random_program(rng):
-    """Return a program of ten random steps on a, b and c."""
+    """Return a program of at most ten random steps on a, b and c."""
     steps = rng.integers(0, [2, 1 << 30, 1 << 30], (10, 3)).tolist()
-
-    def program(*values):
-        values = list(values)
-        for kind, one, other in steps:
-            one, other = values[one % len(values)], values[-1 - other % 3]
-            values.append(one * other if kind else one + other)
-        return values[-1]
-
-    return program
+    names, made = list("abc"), {}
+    for name, (kind, one, other) in zip("defghijklm", steps, strict=True):
+        sign = "*" if kind else "+"
+        made[name] = f"{names[one % len(names)]} {sign} {names[-1 - other % 3]}"
+        names.append(name)
+    result, needed = made.pop("m"), []
+    for name in reversed(made):
+        if name in "".join([result, *(made[n] for n in needed)]):
+            needed.append(name)
+    where = ", ".join(f"{name} = {made[name]}" for name in reversed(needed))
+    return f"{result}, where {where}"
 
 
 def programs(rng, value):
@@ -150,32 +187,27 @@ def programs(rng, value):
 
     value: the class of their numbers.
     """
-    cases = []
-    for name, program in PROGRAMS.items():
-        count = program.__code__.co_argcount
-        numbers = (3.0, 4.0)[: 2 if "b" in name else count]
-        output = traced(value, name, program, numbers)
-        cases.append((output, 1.0, operator.add))
-    both = "a * b + a"
-    cases.append((traced(value, both, PROGRAMS[both], (3.0, 4.0)), 3.0, operator.add))
-    both = "c * c + c, where c = a + b"
-    again = traced(value, both, PROGRAMS[both], (3.0, 4.0))
-    cases.append((again, Share(2.0), add_shares))
+
+    def case(program, seed=1.0, plus=operator.add, numbers=(3.0, 4.0)):
+        return traced(value, program, numbers), seed, plus
+
+    cases = [case(program) for program in PROGRAMS]
+    cases.append(case("a * b + a", 3.0))
+    cases.append(case("c * c + c, where c = a + b", Share(2.0), add_shares))
     for _ in range(6):
         numbers = rng.uniform(0.5, 1.5, 3).tolist()
         program = random_program(rng)
-        random = traced(value, "ten random steps", program, numbers)
-        cases.append((random, float(rng.integers(1, 4)), operator.add))
+        cases.append(case(program, float(rng.integers(1, 4)), numbers=numbers))
     return cases
 
 
 def torch_gradients(output, seed, plus):
     """Return the output, the seed, and (leaf, PyTorch's gradient, uses) per leaf."""
     wide = {"dtype": torch.float64, "requires_grad": True}
-    leaves = [torch.tensor(leaf.data, **wide) for leaf in output.leaves]
-    result = output.program(*leaves)
+    leaves = {x: torch.tensor(leaf.data, **wide) for x, leaf in output.leaves.items()}
+    result = compute(output.program, leaves)
     start = torch.tensor(float(seed), dtype=torch.float64)
-    found = torch.autograd.grad(result, leaves, start, allow_unused=True)
+    found = torch.autograd.grad(result, leaves.values(), start, allow_unused=True)
     uses, seen, left = {}, {output}, [output]
     while left:
         for source, _ in left.pop().edges:
@@ -185,7 +217,7 @@ def torch_gradients(output, seed, plus):
                 left.append(source)
     leaves = [
         (leaf, gradient.item(), uses.get(leaf, 0))
-        for leaf, gradient in zip(output.leaves, found, strict=True)
+        for leaf, gradient in zip(output.leaves.values(), found, strict=True)
         if gradient is not None
     ]
     return output, float(seed), leaves
@@ -237,32 +269,69 @@ def misused(got, output, seed):
     sources = [source for value in output.complete for source, _ in value.edges]
     for value, aim in output.complete.items():
         aim *= seed
+        name = "the output" if value is output else repr(value)
         for (source, _), seen in zip(value.edges, output.calls[value], strict=True):
             if not seen:
                 return (
-                    f"The vjps of {value} have never been called, so {source} gets no "
-                    f"share from it. Was its count ever 0? The graph has "
-                    f"{len(sources):,} edges."
+                    f"The vjps of {name} have never been called, so {source} gets no "
+                    f"share from it. {never_ready(output, value)}"
                 )
             if len(seen) > 1:
                 return (
-                    f"The vjp of the edge from {value} to {source} has been called "
+                    f"The vjp of the edge from {name} to {source} has been called "
                     f"{len(seen):,} times. Each edge is followed once, when the "
-                    f"gradient of {value} is complete."
+                    f"gradient of {name} is complete."
                 )
             if isinstance(seen[0], float) and math.isclose(seen[0], aim, rel_tol=1e-6):
                 continue
             given = f"{seen[0]:g}" if isinstance(seen[0], float) else repr(seen[0])
-            reason = f"The vjp of {value} has been called with {given}"
+            reason = f"The vjp of {name} has been called with {given}"
             if seen[0] == value.data:
                 return f"{reason}, its number. It takes its gradient, which is {aim:g}."
             if seen[0] == seed and sources.count(value) == 1:
-                return f"{reason}, the seed. It takes the gradient of {value}: {aim:g}."
+                return f"{reason}, the seed. It takes the gradient of {name}: {aim:g}."
             last = got.get(value)
             if isinstance(last, float) and math.isclose(last, aim, rel_tol=1e-6):
                 reason += ": its gradient was not complete yet"
-            return f"{reason}. Complete, it is {aim:g}."
+            return f"{reason}. Complete, it is {aim:g}.{too_early(output, value)}"
     return ""
+
+
+def never_ready(output, value):
+    """Say why the count of a value may never have been 0."""
+    paths, edges = Counter({output: 1}), Counter()
+    ready = {output}  # the values that are visited if a count is that of the paths
+    for each in output.complete:
+        if each is not output and edges[each] == paths[each]:
+            ready.add(each)
+        for source, _ in each.edges:
+            paths[source] += paths[each]
+            edges[source] += each in ready
+    visited = {each for each, seen in output.calls.items() if all(seen) and each.edges}
+    if visited == {each for each in ready if each.edges}:
+        lead = "edge leads" if edges[value] == 1 else "edges lead"
+        return (
+            f"{edges[value]} {lead} to {value}, but {paths[value]:,} paths: the edges "
+            "of each value should be counted once."
+        )
+    total = sum(len(each.edges) for each in output.complete)
+    return f"Was its count ever 0? The graph has {total:,} edges."
+
+
+def too_early(output, value):
+    """Say which edges to a value had not been followed when it was visited."""
+    users = Counter(
+        user for user in output.complete for source, _ in user.edges if source is value
+    )
+    arrived = output.arrived[value]
+    if arrived >= users.total():
+        return ""
+    said = f" {arrived} of the {users.total()} edges to {value} had been followed."
+    for user, count in users.items():
+        if arrived == len(users) and count > 1:
+            said += f" Two edges lead from {user} to {value}, and both count."
+            break
+    return said
 
 
 def summed_by_numpy(g, rows, cols):
@@ -277,6 +346,12 @@ def to_be_summed(rng, n, m, rows, cols):
     return g, 1 if rows == 1 else n, 1 if cols == 1 else m
 
 
+def sum_size(n, m, rows, cols):
+    """Name the size of g and that of out."""
+    high, wide = (1 if part == 1 else whole for part, whole in ((rows, n), (cols, m)))
+    return f"size {n} × {m}, rows = {high}, cols = {wide}"
+
+
 def every(step, g, rows, cols):
     """Return `step` of the elements of g that meet in each element of out."""
     return np.array(
@@ -284,13 +359,44 @@ def every(step, g, rows, cols):
     )
 
 
+def summed_along(axis):
+    """Return a slip: each element of out is the sum of one column, or of one row."""
+
+    def sums(g, rows, cols):
+        if rows == cols == 1:
+            raise ValueError("where both are 1, `summed_alone` is said")
+        found = g.sum(axis=axis)
+        if axis == 0:
+            return np.resize(found[:cols], (rows, cols))
+        return np.resize(found[:rows], (cols, rows)).T
+
+    return sums
+
+
+def summed_alone(part):
+    """Return a slip: where rows and cols are both 1, a part of g is summed."""
+
+    def sums(g, rows, cols):
+        if rows > 1 or cols > 1:
+            raise ValueError("this is about a single element")
+        return np.full((1, 1), part(g).sum())
+
+    return sums
+
+
 TOTALS = result_if(
     {
-        "rows are summed, and columns never": lambda g, rows, cols: np.resize(
-            g.sum(axis=0)[:cols], (rows, cols)
+        "each element is the sum of column `col` of g, whatever `rows` is": (
+            summed_along(0)
         ),
-        "columns are summed, and rows never": lambda g, rows, cols: (
-            np.resize(g.sum(axis=1)[:rows], (cols, rows)).T
+        "each element is the sum of row `row` of g, whatever `cols` is": (
+            summed_along(1)
+        ),
+        "only the first column of g is summed where `rows` and `cols` are both 1": (
+            summed_alone(lambda g: g[:, 0])
+        ),
+        "only the first row of g is summed where `rows` and `cols` are both 1": (
+            summed_alone(lambda g: g[0])
         ),
         "each element is the sum of all of g": lambda g, rows, cols: np.full(
             (rows, cols), g.sum()
@@ -334,10 +440,15 @@ def products(rng, n, k, m, which):
     return *arrays, which
 
 
-def by_one_product(vjp, *inputs):
+def product_size(n, k, m, which):
+    """Name the size of a product, and which gradient is wanted."""
+    return f"size {n} × {k} × {m}, which = {which}"
+
+
+def by_one_product(vjp, g, a, b, which):
     """Call a vjp, and see that it computes one matrix product, with mm."""
     before = mm.calls
-    gradient = vjp(*inputs)
+    gradient = vjp(g, a, b, which)
     calls = mm.calls - before
     if gradient is not None and calls == 0:
         raise LearnerError(
@@ -433,8 +544,14 @@ LOSSES = result_if(
             top=lambda x: np.maximum(x.max(axis=1, keepdims=True), 0)
         ),
         "the loss forgets the maximum": first_loss(loss=lambda t, top, x, p: t - x),
-        "the loss is the logarithm of a share that may be 0": first_loss(
+        "the loss subtracts the maximum, where it should add it": first_loss(
+            loss=lambda t, top, x, p: t - top - x
+        ),
+        "the loss is -log(p[target]), and p[target] has rounded to 0": first_loss(
             loss=lambda t, top, x, p: -np.log(p)
+        ),
+        "the sum of exponentials has only the first 32 classes": with_sum(
+            lambda x, top: np.exp(x - top)[:, :32].sum(axis=1)
         ),
         "a lane divides by the sum that it has made alone": first_loss(own=True),
         "each lane keeps the maximum that it has found alone": first_loss(top=own_tops),
@@ -505,6 +622,12 @@ SHARES = result_if(
         "the gradient is that of the sum of the losses": lambda x, target: (
             losses_and_gradient(x, target)[1] * len(x)
         ),
+        "1 is subtracted for the right class after the division by n": (
+            lambda x, target: (
+                losses_and_gradient(x, target)[1]
+                + np.eye(x.shape[1])[target] * (1 / len(x) - 1)
+            )
+        ),
         "the gradient is multiplied by the number of rows, not divided": (
             lambda x, target: losses_and_gradient(x, target)[1] * len(x) ** 2
         ),
@@ -519,15 +642,19 @@ SHARES = result_if(
 def wrong_losses(x, target, losses, grad):
     """Say what a wrong loss, or else a wrong gradient, would follow from."""
     right, shares = losses_and_gradient(x.astype(float), target)
-    if not np.allclose(losses, right, 1e-4, 1e-4):
-        if (losses == 0).any() and np.allclose(grad, shares, 1e-4, 1e-4):
+    wrong = ~np.isclose(losses, right, 1e-4, 1e-4)
+    if wrong.any():
+        if not losses[wrong].any() and np.allclose(grad, shares, 1e-4, 1e-4):
             return "The gradient is right. Which lanes store a loss, and which last?"
         return LOSSES(x, target, losses)
     return SHARES(x, target, grad)
 
 
 def scores(rng, n, c):
-    """Return scores of very different sizes, and the right classes."""
+    """Return scores of very different sizes, and the right classes.
+
+    If there are several rows, float32 rounds p of the first one's class to 0.
+    """
     x = rng.normal(0, 1, (n, c))
     if n > 1:
         x[0::3] *= 60
@@ -535,6 +662,9 @@ def scores(rng, n, c):
     x[2::3] -= 500
     target = rng.integers(0, c, n)
     target[-1] = c - 1
+    if n > 1:
+        target[0] = x[0].argmin()
+        x[0, target[0]] = x[0].max() - 110
     return x.astype(np.float32), target
 
 
@@ -546,11 +676,18 @@ def scores_and_gradient(rng, n, m):
 def both_ways(operation, x, g):
     """Run an operation; then change its input in place, and run its vjp."""
     given = Tensor(x.clone(), needs=True)
-    out = operation(given)
+    try:
+        out = operation(given)
+    except (TypeError, AttributeError, ValueError) as error:
+        if reason := wrong_edges(error):
+            raise LearnerError(reason).with_traceback(error.__traceback__) from None
+        raise
     if out is None:
         return None
     if not isinstance(out, Tensor):
         raise LearnerError("it returns the numbers alone, and not a `Tensor` with them")
+    if not equal(given.data, x):
+        raise LearnerError("it changes `x.data`, which the caller still needs")
     if out.node is None or len(out.node.edges) != 1:
         raise LearnerError(
             "the result has no place in the graph: it needs one edge, the pair of x "
@@ -562,7 +699,33 @@ def both_ways(operation, x, g):
     ((_, vjp),) = out.node.edges
     if not callable(vjp):
         raise LearnerError("the vjp is a function, which the backward pass will call")
-    return made, vjp(g)
+    gradient = vjp(g)
+    if not equal(out.data, made):
+        raise LearnerError("the vjp changes the result, which others may need")
+    return out.data, gradient
+
+
+def wrong_edges(error):
+    """Say what is wrong with the edges of a Tensor that could not be made, or ""."""
+    edges = next(
+        (
+            frame.f_locals["edges"]
+            for frame, _ in traceback.walk_tb(error.__traceback__)
+            if frame.f_code is Tensor.__init__.__code__
+        ),
+        None,
+    )
+    if edges is None:
+        return ""
+    pairs = isinstance(edges, list | tuple) and all(
+        isinstance(pair, tuple) and len(pair) == 2 for pair in edges
+    )
+    if not pairs:
+        return "the edges of a `Tensor` are a list of pairs: `[(x, vjp)]`"
+    for source, _ in edges:
+        if isinstance(source, torch.Tensor):
+            return "an edge leads to a `torch.Tensor`, such as `x.data`, and not to `x`"
+    return ""
 
 
 TANH = result_if(
@@ -574,6 +737,12 @@ TANH = result_if(
         "the vjp uses x where the formula has y": lambda x, g: (
             np.tanh(x),
             g * (1 - x**2),
+        ),
+        "the vjp is g (1 - x²), with `x.data` as it is now: the formula has y": (
+            lambda x, g: (np.tanh(x), g * (1 - 0.5**2))
+        ),
+        "the vjp is g (1 - y)², the square of the difference, and not g (1 - y²)": (
+            lambda x, g: (np.tanh(x), g * (1 - np.tanh(x)) ** 2)
         ),
         "`y` has not been squared": lambda x, g: (np.tanh(x), g * (1 - np.tanh(x))),
         "the vjp leaves out g": lambda x, g: (np.tanh(x), 1 - np.tanh(x) ** 2),
@@ -640,6 +809,9 @@ class Subject(Tensor):
         return "tensor"
 
 
+Subject.__name__ = "Tensor"  # as Python's errors call it
+
+
 def subjects(rng):
     """Return one tensor for each story."""
     cases = []
@@ -653,6 +825,8 @@ def subjects(rng):
 def same_story(give_back, tensor):
     """Return "" if the function does what each step of the story asks for."""
     if not callable(give_back):
+        if isinstance(give_back, np.ndarray):
+            return "Return a function that will return the data, not the data."
         return "Return a function, without calling it."
     before, steps = STORIES[tensor.story]
     for change, wanted in steps:
@@ -676,9 +850,9 @@ def same_story(give_back, tensor):
             )
             if wanted == REFUSED and found == KEPT:
                 reason += (
-                    f" The version was {before} when the tensor was saved, and is "
-                    f"{tensor.memory.version} now. Only the version tells: the numbers "
-                    "may be the same."
+                    f" `tensor.memory.version` was {before} when the tensor was saved, "
+                    f"and is {tensor.memory.version} now. Only the version tells: the "
+                    "numbers may be the same."
                 )
             return reason
         if found == KEPT and not isinstance(got, torch.Tensor):

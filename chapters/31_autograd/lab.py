@@ -252,6 +252,7 @@ check(
         (3, 5, 3, 5),
         (7, 20, 1, 20),
     ],
+    sized=checks.sum_size,
     launch=lambda n, m, rows, cols: (
         (1 if cols == 1 else -(-m // 16), 1 if rows == 1 else -(-n // 16)),
         (16, 16),
@@ -311,6 +312,7 @@ check(
     because=checks.RESHAPED,
     inputs=checks.products,
     sizes=[(5, 3, 4, 0), (5, 3, 4, 1), (4, 4, 4, 0), (4, 4, 4, 1)],
+    sized=checks.product_size,
     call=checks.by_one_product,
     tensors=True,
     gradient=False,
@@ -538,6 +540,7 @@ check(
     inputs=checks.scores_and_gradient,
     sizes=[(2, 3), (5, 17), (18, 4)],
     call=checks.both_ways,
+    outputs=("tanh(x).data", "vjp(g)"),
     tensors=True,
     gradient=False,
     launches=True,
