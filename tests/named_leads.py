@@ -79,6 +79,38 @@ SAID = {
     "23_convolution_fft/fft_shared/wrong_factor_after": [
         "the factor multiplies the difference, after the butterfly"
     ],
+    "31_autograd/backward/wrong_counts_paths": ["3 edges lead to c, but 4 paths"],
+    "31_autograd/backward/wrong_counts_users": [
+        "2 of the 3 edges to c had been followed",
+        "Two edges lead from c * c to c, and both count.",
+    ],
+    "31_autograd/sum_to/wrong_one_column": [
+        "only the first column of g is summed where `rows` and `cols` are both 1",
+        "size 4 × 5, rows = 1, cols = 1",
+    ],
+    "31_autograd/softmax_loss/wrong_log_of_p": ["and p[target] has rounded to 0"],
+    "31_autograd/softmax_loss/wrong_subtracts_top": ["the loss subtracts the maximum"],
+    "31_autograd/softmax_loss/wrong_sums_32_classes": ["only the first 32 classes"],
+    "31_autograd/softmax_loss/wrong_subtracts_last": ["after the division by n"],
+    "31_autograd/tanh/wrong_difference_squared": [
+        "vjp(g)[0, 0] is",
+        "g (1 - y)², the square of the difference",
+        "`tanh(x).data` is right",
+        "stored here, in `tanh_vjp_kernel`",
+    ],
+    "31_autograd/tanh/wrong_input_for_y": [
+        "g (1 - x²), with `x.data` as it is now",
+        "launched here",
+    ],
+    "31_autograd/tanh/wrong_row_and_column": [
+        "nor does any other element of column 16",
+        "stores other elements, in `tanh_kernel`",
+    ],
+    "31_autograd/tanh/wrong_pair_alone": ["are a list of pairs: `[(x, vjp)]`"],
+    "31_autograd/tanh/wrong_edge_to_numbers": ["`x.data`, and not to `x`"],
+    "31_autograd/tanh/wrong_in_place": ["changes `x.data`"],
+    "31_autograd/saved/wrong_at_once": ["Return a function that will return the data"],
+    "31_autograd/saved/wrong_torch_version": ["`tensor.memory.version` was 0"],
     "33_training_speed/train/wrong_others_mirrored": ["the other images are mirrored"],
     "12_global_memory/copy_pieces/wrong_width_of_64": ["blocks of 96 threads"],
     "12_global_memory/polynomial/wrong_stops_at_one": ["the last step is missing"],
