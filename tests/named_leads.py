@@ -386,6 +386,11 @@ SAID = {
     "32_extensions/poly/wrong_tensor_is_an_attribute": [
         "`ctx.x` is an attribute that keeps x"
     ],
+    "32_extensions/poly_forward/wrong_grid": ["512 threads in all, for 533 elements"],
+    "32_extensions/poly_forward/wrong_gaps": ["is what the check puts into the gaps"],
+    "32_extensions/poly_forward/wrong_rows_in_columns_out": [
+        "x was read row by row, and the result, whose strides are (1, 13),"
+    ],
     "32_extensions/poly/wrong_grad_twice": ["and it gives four times it."],
     "32_extensions/poly/wrong_swapped": ["the incoming gradient and x are exchanged"],
     "32_extensions/poly/wrong_saves_output": [

@@ -35,6 +35,9 @@ def poly_inputs(rng, *shape):
     return rng.uniform(-2, 2, shape).astype(np.float32), 0.5, -1.25
 
 
+ROWS = 3  # of a tile
+
+
 def tile_sums_spec(x, rows):
     """Return the column sums of each tile."""
     starts = range(0, len(x), rows)
@@ -43,7 +46,7 @@ def tile_sums_spec(x, rows):
 
 def tile_sums_inputs(rng, m, n):
     """Return a matrix, and the rows of a tile."""
-    return rng.uniform(-1, 1, (m, n)).astype(np.float32), 3
+    return rng.uniform(-1, 1, (m, n)).astype(np.float32), ROWS
 
 
 def steep_inputs(rng, *shape):

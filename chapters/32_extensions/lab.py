@@ -188,6 +188,7 @@ check(
     spec=checks.tile_sums_spec,
     inputs=checks.tile_sums_inputs,
     sizes=[(6, 4), (2, 33), (7, 5)],
+    sized=lambda m, n: f"x {m} × {n}, rows = {checks.ROWS}",
     gradient=False,
     dtype="float32",
     limits={"graph_breaks": 0},

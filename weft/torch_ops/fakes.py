@@ -305,7 +305,8 @@ def symbolic(exercise: TorchExercise, calls: Calls) -> None:
             if isinstance(size, torch.SymInt):
                 continue
             if any(grows(one, other, number, axis) for other in others):
-                raise fixed(exercise, environment, f"{size}, for dimension {axis}")
+                found = f"{size}, for dimension {axis}"
+                raise fixed(exercise, environment, one.label, found)
 
 
 def symbols(axes: list[bool]) -> StatelessSymbolicContext[Any, Any]:
@@ -336,7 +337,9 @@ def grows(one: Case, other: Case, number: int, axis: int) -> bool:
     return same and shapes[0][axis] != shapes[1][axis]
 
 
-def fixed(exercise: TorchExercise, environment: ShapeEnv, number: str) -> Failed:
+def fixed(
+    exercise: TorchExercise, environment: ShapeEnv, when: str, number: str
+) -> Failed:
     """Return the error for a fake that turns a symbol into a number.
 
     environment: has a guard for each decision about a symbol, with the line that made
@@ -359,6 +362,7 @@ def fixed(exercise: TorchExercise, environment: ShapeEnv, number: str) -> Failed
         "and torch.compile has to start again for the others. Which operation returns "
         "a number?",
         places,
+        when=when,
         headline="right, but the fake turns a symbol into a number",
     )
 
