@@ -453,7 +453,8 @@ def readers(trial: Trial, trace: Trace, name: str, mine: Columns) -> list[Note]:
     """
     sites = dict.fromkeys(trace.site[reads(trace, name, mine)].tolist())
     places = dict.fromkeys(trace.places[site] for site in sites)
-    own = [place for place in places if not trial.exercise.elsewhere(place)]
+    lines = {(place.function, place.line): place for place in places}
+    own = [each for each in lines.values() if not trial.exercise.elsewhere(each)]
     own = own or handing(trial, name)
     return [(place, f"reads {name}") for place in own[:READERS]]
 
@@ -752,8 +753,9 @@ def only_some(result: Result) -> Clue:
             )
         if what == "lane" and min(result.trial.block[1:]) > 1:
             continue
+        zeros = not result.wanted.ravel()[~wrong].any()  # right with most mistakes
         for some, word in ((bad, "wrong"), (good, "right")):
-            if len(some) == 1:
+            if len(some) == 1 and not (zeros and word == "right"):
                 owner = which(result, what, some.pop())
                 return Clue(f"Only what {owner} has stored is {word}.", only=True)
     return Clue()

@@ -22,17 +22,17 @@ from weft.checking.compare import agrees
 from weft.checking.source import at_line, tree_of
 from weft.checking.verdict import Verdict
 from weft.code_objects import code_tree, with_globals
+from weft.kernels import influence
 from weft.kernels.advice import Facts
+from weft.kernels.evidence import with_notes
 from weft.kernels.exercise import KernelCase
 from weft.kernels.requests import exploring, find_costly_lines
-from weft.kernels.trial import Trial, configure
+from weft.kernels.trial import Trial, Tried, configure
 from weft.simulator import Fault
 from weft.simulator.launch import simulate
-from weft.simulator.running.scheduler import Run
 
 WORK = 400_000  # the most threads, turns and iterations of all runs together
 EACH = 20_000  # work added for each run, for translating a kernel
-PATIENCE = 20_000  # fruitless iterations of a thread, after which a change is no cure
 ORDER = "What comes first in this index, and what second?"
 AXIS = "Along which axis does it count, and along which should it?"
 WHEN = "In which cases is this condition true, and in which should it be?"
@@ -82,6 +82,10 @@ def find_guilty_line(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
     change = cure(trial)
     if change is not None:
         return with_line(trial, verdict, change)
+    if facts.done and (clue.only or not clue.text):
+        cause = influence.cause(trial, facts.done)
+        verdict = verdict.adding(cause.text)
+        verdict = verdict.but(places=with_notes(verdict.places, cause.notes))
     if verdict.why and not clue.is_ratio:
         return verdict
     return verdict.adding(exploring(trial))
@@ -141,12 +145,6 @@ def is_cured(trial: Trial, function: FunctionType, other: ast.stmt) -> bool:
             for case in others
             if case.size != trial.case.size
         )
-
-
-class Tried(Run):
-    """A launch of a changed kernel, whose loops may now be endless."""
-
-    patience = PATIENCE
 
 
 def is_right(trial: Trial, case: KernelCase, kernel: Any) -> bool:

@@ -17,6 +17,7 @@ from weft.places import Note, Place
 from weft.simulator import Fault, LaunchError, record
 from weft.simulator.launch import Launch
 from weft.simulator.limits import WARP, Dim, cluster_of, configuration
+from weft.simulator.running.scheduler import Run
 from weft.simulator.trace.trace import READ, Trace
 from weft.simulator.trace.watched_run import Fill
 from weft.starters import has_stub, source
@@ -78,6 +79,12 @@ class Trial:
             f"the launch has {count} of {each} threads, "
             f"{', '.join(along[:-1])} and {along[-1]}"
         )
+
+
+class Tried(Run):
+    """A launch with something changed, whose loops may now be endless."""
+
+    patience = 20_000  # fruitless iterations of a thread
 
 
 @dataclass(frozen=True)
