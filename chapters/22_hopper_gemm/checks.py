@@ -6,6 +6,7 @@ from weft.chapters import Chapter
 from weft.checking.slips import result_if
 from weft.intrinsics.boxes import decoded
 from weft.tensor_maps import simulated
+from weft.wording import several
 
 
 def rings(k, stages):
@@ -28,14 +29,20 @@ def wrong_ring(k, stages, answer):
         return "The stages are used in turns: 0, 1, …, stages - 1, and 0 again."
     if full not in (0, 1) or empty not in (0, 1):
         return "A parity is 0 or 1."
-    if full == empty:
+    if full == wanted[1]:
         return (
             "The producer is one turn ahead: at `empty` it waits for the phase "
             "before the one in which the consumers will arrive there."
         )
+    if k == 0 and full != empty:
+        return (
+            "These are the right two parities, exchanged: the one at `full` comes "
+            "first, and then the one at `empty`."
+        )
+    turn = k // stages
     return (
-        "In the first turn of the ring a consumer waits for phase 0 of `full`, "
-        "which has parity 0. In the next turn it is phase 1."
+        f"Tile {k} is in turn {turn} of the ring, and turns are counted from 0. So a "
+        f"consumer waits for phase {turn} of `full`, which has parity {turn % 2}."
     )
 
 
@@ -69,6 +76,7 @@ COLUMNS = result_if(
         ),
         "only the first row counts": lambda x, y: x[0] * y[0],
         "only the last row counts": lambda x, y: x[-1] * y[-1],
+        "all products are of row 0": lambda x, y: len(x) * x[0] * y[0],
     }
 )
 
@@ -94,33 +102,93 @@ def wrong_box(x, row, col, rows, answer):
     if got.shape != wanted.shape:
         return f"A box of {rows} rows is {64 * rows} numbers, in one vector."
     r, q = np.divmod(np.arange(64 * rows), 64)
-    m, n = x.shape
-    plain = np.zeros((rows, 64), x.dtype)
-    for a in range(rows):
-        for b in range(64):
-            if 0 <= row + a < m and 0 <= col + b < n:
-                plain[a, b] = x[row + a, col + b]
-    if np.array_equal(got, plain.reshape(-1)):
-        return "These are the right numbers, and they are not swizzled."
+    places = 64 * r + (q // 8 ^ r % 8) * 8 + q % 8  # where the swizzle puts them
+    plain = wanted[places]
     by_number = np.zeros_like(wanted)
-    by_number[[SWIZZLE(k) for k in range(64 * rows)]] = plain.reshape(-1)
-    if np.array_equal(got, by_number):
-        return "`swizzle` takes the number of a byte, and each element has two bytes."
+    by_number[[SWIZZLE(k) for k in range(64 * rows)]] = plain
+    by_one = plain.reshape(rows, 64)[r, q ^ r % 8]
+
+    def pieces(r, q):
+        """Return the box with these rows and columns in the rule of the swizzle."""
+        box = np.zeros_like(wanted)
+        box[np.arange(64 * rows) // 64 * 64 + (q // 8 ^ r) % 8 * 8 + q % 8] = plain
+        return box
+
+    of_row = "Row r of the box counts from the box's own first row; here it is row "
+    of_col = "Pieces, too, count from the box's own first column; here it is column "
+    slips = {
+        "These are the right numbers, and they are not swizzled.": plain,
+        "`swizzle` takes the number of a byte, and each element has two bytes.": (
+            by_number
+        ),
+        "Whole pieces of 16 bytes move; these are single numbers.": by_one,
+        f"{of_col}{col}.": pieces(r, q + col),
+        f"{of_row}{row}.": pieces(r + row, q),
+        f"{of_row}{row}. {of_col}{col}.": pieces(r + row, q + col),
+    }
+    for said, box in slips.items():
+        if np.array_equal(got, box):
+            return said
+    if said := moved_box(x, row, col, got[places], plain):
+        return said
     if np.array_equal(np.sort(got), np.sort(wanted)):
-        wrapped = plain[r, q ^ r % 8]
-        if np.array_equal(got, wrapped):
-            return "Whole pieces of 16 bytes move; these are single numbers."
+        return exchanged_numbers(row, col, got, wanted, places)
+    (m, n), down, across = x.shape, row + r, col + q
+    negative = ((down < 0) | (across < 0)) & (down < m) & (across < n)
+    from_the_end = np.where(negative, x[down % m, across % n], plain)
+    if negative.any() and np.array_equal(got[places], from_the_end):
         return (
-            "These are the right numbers, in another order. Row r of the box "
-            "counts from its own first row, and each row has places of its own."
+            "NumPy counts negative indices from the end of the matrix. The TMA "
+            "delivers zeros for them."
         )
-    outside = (row + r < 0) | (row + r >= m) | (col + q < 0) | (col + q >= n)
-    if outside.any():
+    if ((down < 0) | (down >= m) | (across < 0) | (across >= n)).any():
         return (
             "This box reaches beyond the matrix. Every element outside is 0, "
             "and the elements inside keep their places in the box."
         )
     return ""
+
+
+def moved_box(x, row, col, got, plain):
+    """Say that a box begins with its first element inside the matrix, if it does.
+
+    got, plain: the learner's box and the right one, both without the swizzle.
+    """
+    got, plain = got.reshape(-1, 64), plain.reshape(-1, 64)
+    for axis, first, what, way in ((0, row, "row", "up"), (1, col, "column", "left")):
+        by = min(-first, plain.shape[axis])
+        moved = np.zeros_like(plain)
+        if by > 0 and axis == 0:
+            moved[: len(plain) - by] = plain[by:]
+        elif by > 0:
+            moved[:, : 64 - by] = plain[:, by:]
+        if by > 0 and np.array_equal(got, moved):
+            outside = f"{what} -1 of the matrix does not exist, so {what} 0"
+            zeros = f"{outside} of the box is all zeros"
+            if by > 1:
+                outside = f"{what}s {first} to -1 of the matrix do not exist"
+                zeros = f"{outside}, so {what}s 0 to {by - 1} of the box are zeros"
+            return (
+                f"Unswizzled, your box is the right one moved {way} by "
+                f"{several(by, what)}: {zeros}."
+            )
+    return ""
+
+
+def exchanged_numbers(row, col, got, wanted, places):
+    """Say where a number of a box is, and where it belongs."""
+    found, counts = np.unique(wanted, return_counts=True)
+    alone = set(found[counts == 1].tolist())
+    for at in np.flatnonzero(got != wanted).tolist():
+        if int(got[at]) in alone:
+            belongs = int(np.flatnonzero(wanted == got[at])[0])
+            r, q = divmod(int(np.flatnonzero(places == belongs)[0]), 64)
+            return (
+                f"These are the right numbers, in another order. `x[{row + r}, "
+                f"{col + q}]`, in row {r} and column {q} of the box, is number {at} of "
+                f"your vector and should be number {belongs}."
+            )
+    return "These are the right numbers, in another order."
 
 
 def box_cases(rng):
@@ -174,6 +242,11 @@ def first_half(x, which):
     return x if which else x[rows // 128 * 128 + rows % 64]
 
 
+def eight_apart(x, which):
+    """Return a stage's four products if each begins 8 numbers after the one before."""
+    return np.concatenate([x[..., 8 * i : 8 * i + 16] for i in range(4)], -1)
+
+
 def exchanged(x, which):
     """Return what boxes hold that begin at the row and column of each other."""
     tile, (rows, stages, _) = (128, 32)[which], x.shape
@@ -189,9 +262,8 @@ def exchanged(x, which):
 
 PRODUCT = result_if(
     {
-        "the boxes begin at row `x`, and at the column of the tile": products(
-            exchanged
-        ),
+        "the two coordinates of each box are exchanged: `tma_load` takes the number "
+        "along k first, and then the row": ("map_a", products(exchanged)),
         "only the last stage counts": products(lambda x, which: x[:, -1:]),
         "only the last product of the last stage counts": products(
             lambda x, which: x[:, -1:, 48:]
@@ -201,6 +273,14 @@ PRODUCT = result_if(
         ),
         "all four products of a stage take the same numbers": products(
             lambda x, which: np.tile(x[..., :16], 4)
+        ),
+        "each product of a stage begins 8 numbers along k after the one before, not "
+        "16": products(eight_apart),
+        "`a` does not move along k within a stage": products(
+            lambda x, which: x if which else np.tile(x[..., :16], 4)
+        ),
+        "`w` does not move along k within a stage": products(
+            lambda x, which: np.tile(x[..., :16], 4) if which else x
         ),
         "both warpgroups use the first 64 rows of `a`": products(first_half),
     }
@@ -227,20 +307,52 @@ def walk(number, rows, cols, group):
     return order[number]
 
 
+def tiles():
+    """Return inputs of `tile_at`.
+
+    The first two tell a group that goes row by row from one with rows and columns
+    exchanged.
+    """
+    return [(number, 4, 3, 2) for number in (0, 2)] + [
+        (number, rows, cols, group)
+        for rows, cols, group in ((4, 2, 2), (7, 3, 3), (5, 4, 16), (6, 5, 1))
+        for number in range(rows * cols)
+    ]
+
+
 def wrong_tile(number, rows, cols, group, answer):
     """Say what explains a wrong tile, if that is known."""
-    wanted = walk(number, rows, cols, group)
-    if tuple(answer) == grouped(number, rows, cols, group):
+    wanted, answer = walk(number, rows, cols, group), tuple(answer)
+    which, inside = divmod(number, group * cols)
+    first, (r, q) = which * group, divmod(inside, cols)
+    by_row = [(first + r, c) for c in (q, cols - 1 - q)[: which % 2 + 1]]
+    if answer == grouped(number, rows, cols, group):
         return "That is right for groups that go from left to right."
-    if tuple(answer) == wanted[::-1]:
+    if answer == wanted[::-1] and which == 0:
         return "Row and column are exchanged."
-    which = number // (group * cols)
-    if (which + 1) * group > rows:
-        return f"This is in the last group, which has {rows % group} rows."
-    first = which * group
-    if not first <= answer[0] < first + group:
-        return f"It is in group {which}: rows {first} to {first + group - 1}."
-    return (
-        f"It is number {number - first * cols} of its group. A group goes column by "
-        f"column, each from top to bottom; group 0 from left to right, group 1 back."
+    if answer in by_row:
+        return (
+            f"This would be tile {number} if a group went row by row. It goes column "
+            "by column: the second tile of group 0 is the one below the first."
+        )
+    if answer == (wanted[0], cols - 1 - wanted[1]):
+        way = "right to left" if which % 2 else "left to right"
+        return f"The row is right, but group {which} goes from {way}."
+    high = min(rows - first, group)
+    if answer == (2 * first + high - 1 - wanted[0], wanted[1]):
+        return "The column is right, but each column goes from top to bottom."
+    said = [
+        f"There is no {what} {at}: the last one is {what} {count - 1}."
+        for what, at, count in zip(("row", "column"), answer, (rows, cols), strict=True)
+        if not 0 <= at < count
+    ]
+    if first + group > rows:
+        said.append(
+            f"This tile is in the last group, which has {several(high, 'row')}."
+        )
+    elif not first <= answer[0] < first + group:
+        said.append(f"It is in group {which}: rows {first} to {first + group - 1}.")
+    return " ".join(said) or (
+        f"It is number {inside} of its group. A group goes column by column, each from "
+        "top to bottom; group 0 from left to right, group 1 back."
     )

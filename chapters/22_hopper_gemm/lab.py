@@ -53,7 +53,8 @@ checks = chapter.checks
 # %% [markdown]
 # ## 1 · The ring
 #
-# Tiles 0, 1, 2, … go through a ring of `stages` buffers, one after the other. Each
+# Tiles 0, 1, 2, … go through a ring of `stages` buffers, one after the other. One pass
+# through all buffers is a **turn** of the ring, and turns are counted from 0. Each
 # buffer, or **stage**, has two mbarriers. `full` signals that the tile has arrived.
 # `empty` signals that the tile has been used, and that the next tile may be loaded.
 #
@@ -89,7 +90,7 @@ def ring(k, stages):
 check(
     ring,
     spec=checks.rings,
-    inputs=[(k, s) for s in (1, 2, 3, 4, 7) for k in (*range(16), 100, 101)],
+    inputs=[(k, s) for s in (3, 1, 2, 4, 7) for k in (*range(16), 100, 101)],
     because=checks.wrong_ring,
     without=("checks",),
 )
@@ -184,7 +185,8 @@ check(
 # `x` and `y` are k × n. Compute `out[j] = sum of x[i, j] * y[i, j] over i`. A block
 # computes 64 columns, and consumer `c` computes column `c` of these 64. Tile number `i`
 # of the ring is row `i`: 64 numbers of `x` and 64 of `y`. Two copies load these
-# numbers, and the bytes of both are counted at the same mbarrier.
+# numbers, and the bytes of both are counted at the same mbarrier. The arrays have two
+# axes, so `bulk_copy` takes a tuple as each of its indices: `(stage, 0)`, for example.
 #
 # - The producer waits until the stage is **empty**, announces the bytes of *both*
 #   copies at `full`, and starts them.
@@ -456,7 +458,7 @@ check(
     spec=checks.product,
     because=checks.PRODUCT,
     inputs=checks.two_maps,
-    sizes=[(128, 32, 64), (136, 72, 320)],
+    sizes=[(128, 32, 64), (136, 40, 192)],
     launch=lambda m, n, k: (2, 384, 0, STAGES * STAGE),
     tolerance=1e-5,
     limits={"float64": 0},
@@ -506,11 +508,7 @@ def tile_at(number, rows, cols, group):
 check(
     tile_at,
     spec=checks.walk,
-    inputs=[
-        (number, rows, cols, group)
-        for rows, cols, group in ((4, 2, 2), (7, 3, 3), (5, 4, 16), (6, 5, 1))
-        for number in range(rows * cols)
-    ],
+    inputs=checks.tiles(),
     because=checks.wrong_tile,
     without=("checks",),
 )

@@ -48,6 +48,6 @@ def gemm_ring(map_a, map_w, m, n, k, c):
                 wgmma_bf16(acc, TN, a + 6, w + 6, int32(1))
                 wgmma_commit()
                 wgmma_wait(0)
-                mbarrier_arrive(empty, stage)
+                mbarrier_arrive(empty, stage)  # <- here
                 stage, parity = turned(stage, parity)
             put_sums(c, acc, row + half * int32(64), col, t, m, n)

@@ -1,4 +1,4 @@
-# verdict: uninitialised
+# verdict: mbarrier
 # Each tile starts at stage 0.
 @cuda.jit
 def gemm_ring(map_a, map_w, m, n, k, c):
@@ -35,15 +35,15 @@ def gemm_ring(map_a, map_w, m, n, k, c):
         half = group - int32(1)  # of the rows of a tile
         for tile in range(first, rows * cols, apart):
             i, j = place_of(int32(tile), rows, cols)
-            stage, parity = int32(0), int32(0)
+            stage, parity = int32(0), int32(0)  # <- here
             row, col = i * int32(TM), j * int32(TN)
             for step in range(steps):
                 at = stage * int32(STAGE)
                 a = descriptor(memory, at + half * int32(8192))
                 w = descriptor(memory, at + int32(W_AT))
-                mbarrier_wait(full, stage, parity)
+                mbarrier_wait(full, stage, parity)  # <- here
                 wgmma_fence()
-                wgmma_bf16(acc, TN, a, w, int32(step > 0))  # <- here
+                wgmma_bf16(acc, TN, a, w, int32(step > 0))
                 wgmma_bf16(acc, TN, a + 2, w + 2, int32(1))
                 wgmma_bf16(acc, TN, a + 4, w + 4, int32(1))
                 wgmma_bf16(acc, TN, a + 6, w + 6, int32(1))

@@ -26,7 +26,7 @@ def gemm_ring(map_a, map_w, m, n, k, c):
                 at, x = stage * int32(STAGE), int32(step) * int32(TK)
                 mbarrier_wait(empty, stage, parity ^ int32(1))
                 mbarrier_arrive_expect_tx(full, stage, STAGE)
-                tma_load(memory, at, map_a, row, x, full, stage)
+                tma_load(memory, at, map_a, row, x, full, stage)  # <- here
                 at += int32(W_AT)
                 tma_load(memory, at, map_w, col, x, full, stage)
                 stage, parity = turned(stage, parity)
@@ -45,7 +45,7 @@ def gemm_ring(map_a, map_w, m, n, k, c):
                 wgmma_bf16(acc, TN, a, w, int32(step > 0))
                 wgmma_bf16(acc, TN, a + 2, w + 2, int32(1))
                 wgmma_bf16(acc, TN, a + 4, w + 4, int32(1))
-                wgmma_bf16(acc, TN, a + 6, w + 6, int32(1))  # <- here
+                wgmma_bf16(acc, TN, a + 6, w + 6, int32(1))
                 wgmma_commit()
                 wgmma_wait(0)
                 if t == 0:

@@ -3,8 +3,7 @@
 def tile_at(number, rows, cols, group):
     """Return the row and the column of a tile in serpentine order."""
     which, inside = divmod(number, group * cols)
-    height = min(rows - which * group, group)
-    col = inside % cols
+    row, col = divmod(inside, cols)
     if which % 2:
         col = cols - 1 - col
-    return which * group + inside % height, col
+    return which * group + row, col
