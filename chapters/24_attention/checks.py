@@ -898,8 +898,9 @@ def bad_gradient(q, k, v, g, lse, delta, dq):
         ),
     }
     for cause, (s, products) in other_products(q, k, v, g).items():
-        weights = np.exp(without_later(s / root, -np.inf) - lse[..., None])
-        made[cause] = weights * (products - row) @ keys / root
+        with np.errstate(all="ignore"):
+            weights = np.exp(without_later(s / root, -np.inf) - lse[..., None])
+            made[cause] = weights * (products - row) @ keys / root
     if dq.any():
         of_query = (p * (dp - row)).sum(axis=2, keepdims=True) * k / root
         made["the sums get the query's row of `k`, not the key's"] = of_query
