@@ -153,6 +153,20 @@ def with_calls(trial: Trial, verdict: Verdict, backwards: bool = False) -> Verdi
     return verdict.but(places=[(p, exercise.noted(note, p)) for p, note in places])
 
 
+def name_other_calls(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
+    """Show all calls of a function that stores to an output, if an element is missing.
+
+    Any of them may have the wrong arguments.
+    """
+    function = trial.exercise.function()
+    if verdict.kind != "unwritten" or function is None:
+        return verdict
+    names = {p.function for p, _ in verdict.places} - {function.__name__}
+    nodes = [n for n in ast.walk(tree_of(function)) if isinstance(n, ast.Call)]
+    more = {node.lineno: CALLED for node in nodes if called(node) in names}
+    return with_lines(verdict, function, more)
+
+
 # The origin of a value that given code has stored
 
 

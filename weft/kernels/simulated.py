@@ -60,6 +60,7 @@ ADVISERS: tuple[Adviser, ...] = (  # in the order in which they see a failed tri
     returned.name_lost_results,
     repairs.find_guilty_line,
     advice.name_callers,
+    advice.name_other_calls,
     advice.trace_value,
     returned.show_returns,
     advice.own_lines_first,
