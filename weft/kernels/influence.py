@@ -13,7 +13,7 @@ import numpy as np
 
 from weft import effort
 from weft.checking.cases import Arrays, as_tuple, copies
-from weft.checking.compare import Array, difference
+from weft.checking.compare import Array, difference, ordinary
 from weft.checking.source import parameter_names
 from weft.checking.unread import element
 from weft.kernels.evidence import Cause, readers
@@ -148,7 +148,8 @@ def first_wrong(trial: Trial, done: Done) -> Wrong | None:
         floats = got.dtype.kind == "f" and np.isfinite((first.got, first.wanted)).all()
         if not floats or first.hint:
             return None
-        rms = float(np.sqrt(np.mean(np.square(wanted[np.isfinite(wanted)]))))
+        some = wanted[ordinary(wanted, got.dtype)]
+        rms = float(np.sqrt(np.mean(np.square(some)))) if some.size else 0.0
         return Wrong(number, name, first.index, trial.exercise.tolerance * rms)
     return None
 
@@ -231,8 +232,8 @@ def moved(x: Array, part: Array, by: float, seed: int) -> Array:
     by: how much larger, about, relative to the standard deviation of `x`.
     """
     found = x.flatten()
-    finite = found[np.isfinite(found)]
-    scale = by * max(float(np.std(finite)), 1e-3) if finite.size else by
+    some = found[ordinary(found, found.dtype)].astype(float)
+    scale = by * max(float(np.std(some)), 1e-3) if some.size else by
     steps = np.random.default_rng(seed).uniform(0.5, 1.5, part.size)
     found[part] += (scale * steps).astype(x.dtype)
     return found.reshape(x.shape)
