@@ -220,8 +220,9 @@ def test_an_integer_too_long_to_write_is_described() -> None:
 def test_what_the_code_prints_is_shown_up_to_a_limit() -> None:
     verdict = judged(f"print('here')\n{RIGHT}")
     assert verdict["printed"] == "here"
-    talking = RIGHT.replace("    turn,", "    print('x' * 100)\n    turn,")
-    assert re.search(r"(x{100}\n){20}… and \d+ more", judged(talking)["printed"])
+    talking = RIGHT.replace("    turn,", "    print('x' * 100, k, stages)\n    turn,")
+    printed = judged(talking)["printed"]
+    assert re.search(r"\A(x{100} \d+ \d+\n){20}… and \d+ more lines\Z", printed)
 
 
 def test_a_forbidden_function_is_found_under_its_name_in_the_lab() -> None:
