@@ -12,7 +12,7 @@ from weft.checking.verdict import Verdict
 from weft.kernels.definitions import setters
 from weft.kernels.evaluated import number
 
-from numba import cuda, float32  # isort: skip
+from numba import cuda, float32, int32  # isort: skip
 
 F = np.float32
 
@@ -110,6 +110,36 @@ def test_a_variable_changed_in_a_loop_is_shown_where_it_was_set_last() -> None:
 
 
 @cuda.jit
+def summed(x, out):
+    i = cuda.grid(1)
+    place = int32(0)
+    for _ in range(i):
+        place += int32(2)
+    out[place] = x[i]
+
+
+def test_lines_that_may_have_set_a_variable_are_all_shown() -> None:
+    assert notes(check(summed, lambda x: x)) == [
+        ("out[place] = x[i]", ""),
+        ("place += int32(2)", "`place` is 64"),
+    ]
+    assert notes(check(either, lambda x: x)) == [
+        ("out[place] = x[i]", ""),
+        ("place = 2 * i", "sets `place`"),
+        ("place = 3 * i", "sets `place`"),
+    ]
+
+
+@cuda.jit
+def either(x, out):
+    i = cuda.grid(1)
+    place = 2 * i
+    if x[i] < 2:
+        place = 3 * i
+    out[place] = x[i]
+
+
+@cuda.jit
 def window(x, out):
     i = cuda.grid(1)
     if i < out.size:
@@ -122,9 +152,10 @@ def window(x, out):
 @cuda.jit
 def mirrored(x, out):
     i = cuda.grid(1)
-    n = x.size
+    m = x.size
+    n = out.size
     if i < n:
-        out[i] = x[n - i]
+        out[i] = x[m - i]
 
 
 @cuda.jit
@@ -176,8 +207,8 @@ def test_a_guard_that_is_right_is_not_blamed() -> None:
         ("if i >= out.size:", "`out[61]` is in bounds"),
     ]
     assert notes(check(mirrored, lambda x: x[::-1])) == [
-        ("out[i] = x[n - i]", "`i` is 0"),
-        ("n = x.size", "`n` is 64"),
+        ("out[i] = x[m - i]", "`i` is 0"),
+        ("m = x.size", "`m` is 64"),
         ("if i < n:", "`out[0]` is in bounds"),
     ]
 
@@ -303,6 +334,10 @@ KNOWN = {"x": (3, 5), "n": 7, "t": 2, "cuda.blockDim.x": 32}
         ("x", None),
         ("x.shape[2]", None),
         ("f(t)", None),
+        ("min(t, n, 4) + uint32(n)", 9),
+        ("np.int32(n)", 7),
+        ("int32(-t)", None),
+        ("max(t, k)", None),
         ("True", None),
     ],
 )

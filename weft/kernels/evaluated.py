@@ -3,11 +3,14 @@
 import ast
 import math
 import operator
+import re
 from collections.abc import Callable, Mapping
 
 Value = int | tuple[int, ...]  # a number, or the shape of an array
 Known = Mapping[str, Value]  # name → its number, or its array's shape
 LARGE = 64  # bits: no index is shifted further
+LARGEST = 1 << 31  # from here on, a conversion may change a number
+INTEGER = re.compile(r"(\w+\.)?u?int(32|64)?")
 
 BINARY: dict[type[ast.operator], Callable[[int, int], int]] = {
     ast.Add: operator.add,
@@ -41,7 +44,20 @@ def number(node: ast.expr, known: Known) -> int | None:
             return whole(known.get(ast.unparse(node)))
         case ast.Subscript(value=ast.Attribute(value=ast.Name(id=name), attr="shape")):
             return extent(known.get(name), number(node.slice, known))
+        case ast.Call(func=function, args=args, keywords=[]):
+            return called(ast.unparse(function), [number(arg, known) for arg in args])
     return None
+
+
+def called(name: str, given: list[int | None]) -> int | None:
+    """Return the result of `min`, `max` or a conversion; None if it is not known."""
+    numbers = [value for value in given if value is not None]
+    if not numbers or len(numbers) < len(given):
+        return None
+    if name in ("min", "max"):
+        return min(numbers) if name == "min" else max(numbers)
+    converts = len(given) == 1 and INTEGER.fullmatch(name)
+    return numbers[0] if converts and 0 <= numbers[0] < LARGEST else None
 
 
 def whole(value: Value | None) -> int | None:

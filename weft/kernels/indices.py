@@ -133,11 +133,13 @@ class Used:
             value = number(each, self.known)
             if value is None:
                 continue
-            line, more = self.set_at(ast.unparse(each), value)
-            said = f"`{ast.unparse(each)}` is {value}{more}"
-            if line and said not in notes.get(line, ""):
-                notes[line] = f"{notes[line]}, {said}" if line in notes else said
-            elif not line and not alone and said not in values:
+            said = f"`{ast.unparse(each)}` is {value}"
+            found = self.set_on(ast.unparse(each), said, value)
+            for line, note in found.items():
+                if note not in notes.get(line, ""):
+                    notes[line] = f"{notes[line]}, {note}" if line in notes else note
+            shown = any(said in note for note in found.values())
+            if not shown and not alone and said not in values:
                 values.append(said)
         return values, notes
 
@@ -154,23 +156,25 @@ class Used:
         ]
         return sorted(found, key=lambda n: (n.lineno, n.col_offset))
 
-    def set_at(self, name: str, value: int) -> tuple[int, str]:
-        """Return the line that last set a variable, and what else to say there.
+    def set_on(self, name: str, said: str, value: int) -> dict[int, str]:
+        """Return a note on the line that last set a variable to `value`.
 
         If the test of a `while` lets through a value that is no index of the axis, this
-        is its line. The line is 0 if it is unknown, or gives each thread a number of
-        its own.
+        is its line. If several lines may have been the last, they have notes without
+        the value. There is no note if a line gives each thread a number of its own.
+        said: the variable and its value.
         """
         found = setters(tree_of(self.function).body[0], name, self.line)
         sure = [node for node in found if self.gives(node, name) == value]
         maybe = [node for node in found if self.gives(node, name) in (None, value)]
         if not sure and (loop := self.let_through(name, value)):
-            return loop, f", {NOTES[0]}"
-        if not maybe or (len(maybe) > 1 and not sure):
-            return 0, ""
-        last = max(sure or maybe, key=lambda node: node.lineno)
+            return {loop: f"{said}, {NOTES[0]}"}
+        others = {node.lineno for node in maybe} - {self.line}
+        if not sure and len(maybe) > 1:
+            return dict.fromkeys(others, f"sets `{name}`")
+        last = max(sure or maybe, key=lambda node: node.lineno, default=None)
         own = isinstance(last, ast.Assign) and OWN.search(ast.unparse(last.value))
-        return (0 if own else last.lineno), ""
+        return {last.lineno: said} if last and last.lineno in others and not own else {}
 
     def let_through(self, name: str, value: int) -> int:
         """Return the line of the `while` that tests a variable beyond the axis, or 0.
@@ -263,9 +267,11 @@ class Used:
     def compares(self, test: ast.expr, index: list[ast.expr]) -> bool:
         """Return whether a test compares parts of an index, as a whole.
 
-        If it tests another variable that is used in the index out of bounds, it does
-        not.
+        It does not if it tests another variable that is used in the index out of
+        bounds, or the size of this array.
         """
+        if self.beyond.array in behind(names_in(test), self.sources):
+            return False
         mine = set[str]().union(*map(names_in, index)) & self.variables
         used = set[str]().union(*(names_in(p) for parts in self.indices for p in parts))
         terms = [
