@@ -101,12 +101,13 @@ def far_below(q, k):
     q[1::2, ::2, 0] = -300
 
 
-def by_tiles(q, k, v, keys, *, seen=None, scale=1, turned="", **options):
+def by_tiles(q, k, v, keys, *, seen=None, scale=1, turned="", dots=None, **options):
     """Return attention by tiles of `keys` keys, with something left out or wrong.
 
     seen: whether a key's number, of any, counts; by default all within the sequence.
     scale: how often scores are scaled. turned: "k" or "v" if their tiles, which are
-    squares then, are read with rows and columns exchanged. options: of `over_tiles`.
+    squares then, are read with rows and columns exchanged. dots: the scores, from the
+    right ones. options: of `over_tiles`.
     """
     seq, d = q.shape[1:]
     padded = -(-seq // keys) * keys
@@ -114,6 +115,7 @@ def by_tiles(q, k, v, keys, *, seen=None, scale=1, turned="", **options):
     k = turned_tiles(k, keys) if "k" in turned else k
     v = turned_tiles(v, keys) if "v" in turned else v
     s = (q * np.float32(d ** (-0.5 * scale))) @ k.transpose(0, 2, 1)
+    s = dots(s) if dots else s
     number = np.arange(padded)
     s = np.where((number < seq) if seen is None else seen(number), s, np.float32(-1e30))
     out, lse = over_tiles(s, v, keys, **options)
@@ -251,7 +253,8 @@ def slipped(q, k, v, keys, out, lse, close, more):
     """Name the slip that gives this output, "" if none of them does.
 
     Only whole groups of 16 rows are compared: of others the fragments hold more rows.
-    If several slips give this output, those are named that give this `lse`, too.
+    If several slips give this output, those are named that give this `lse`, too. A NaN
+    proves little: then only those are named.
     """
     rows = out.shape[1] // 16 * 16 or out.shape[1]
     right, made, lses = by_tiles(q, k, v, keys)[0][:, :rows], {}, {}
@@ -261,7 +264,8 @@ def slipped(q, k, v, keys, out, lse, close, more):
     causes = fitting(out[:, :rows], right, made, **close)
     close = {**close, "equal_nan": True}
     exact = [c for c in causes if np.allclose(lses[c], lse[:, :rows], **close)]
-    return worded(exact if len(causes) > 1 and exact else causes)
+    only = not np.isfinite(out).all() or (len(causes) > 1 and exact)
+    return worded(exact if only else causes)
 
 
 def left_out(q, k, v, out, lse):
@@ -277,6 +281,10 @@ def left_out(q, k, v, out, lse):
                 return "`lse` is the logarithm of `weight`, which is relative to `top`."
             if np.allclose(lse, top + weight, 1e-3, 1e-3):
                 return "`lse` adds `weight` to `top`, and not its logarithm."
+            if np.allclose(lse, top + np.log2(weight), 1e-3, 1e-3):
+                return "The logarithm in `lse` is to base 2."
+            if np.allclose(lse, top, 1e-3, 1e-3):
+                return "`lse` is `top` alone, without the logarithm of `weight`."
             if (lse < -1e37).all():
                 return "`lse` is relative to `LOWEST`: is `top` ever changed?"
             return ""
@@ -288,7 +296,13 @@ def left_out(q, k, v, out, lse):
         "both tiles are read with rows and columns exchanged": {"turned": "kv"},
     }
     more = {**KEY_BY_KEY, **(turned if KEYS == D else {})}
+    more["the scores go on from key to key, without a new start"] = {"dots": summed_up}
     return slipped(q, k, v, KEYS, out, lse, {"rtol": 1e-3, "atol": 1e-3}, more)
+
+
+def summed_up(s):
+    """Return scores, each with those before it in its tile added."""
+    return s.reshape(*s.shape[:2], -1, KEYS).cumsum(axis=3).reshape(s.shape)
 
 
 def seen_tiles(first, rows, keys, seq, causal):
