@@ -4,6 +4,7 @@ A common property is reported only if it holds exactly.
 """
 
 import ast
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -34,6 +35,7 @@ from weft.simulator.limits import WARP
 from weft.simulator.trace import columns
 from weft.simulator.trace.columns import Columns
 from weft.simulator.trace.trace import ATOMIC, GLOBAL, READ, SHARED, WRITE, Trace
+from weft.wording import several
 
 FEW = 4  # from this many wrong elements on, a pattern is not chance
 READERS = 4  # the most lines reading an array that a verdict shows
@@ -418,8 +420,27 @@ def unread(result: Result) -> Cause:
                 f"Block {where} stores {result.at}, which needs "
                 f"`{element(name, one)}`, and no thread of this block reads that."
             )
-            return Cause(said, readers(trial, trace, name, mine), name)
+            ended, notes = ended_before(trial, trace, int(block or 0))
+            notes = [*readers(trial, trace, name, mine), *notes]
+            return Cause(f"{said} {ended}".strip(), notes, name)
     return Cause()
+
+
+def ended_before(trial: Trial, trace: Trace, block: int) -> tuple[str, list[Note]]:
+    """Report the first barrier that a block passed after some of its threads ended.
+
+    Returns a sentence, and a note on the line; "" and [] if there is no such barrier.
+    """
+    for number, place, came in trace.partial:
+        if number == block and not trial.exercise.elsewhere(place):
+            total = math.prod(trial.block)
+            said = (
+                f"Only {len(came):,} of the block's {total:,} threads come to the "
+                f"barrier on line {place.line}: the others have ended."
+            )
+            ended = several(total - len(came), "thread")
+            return said, [(place, f"{ended} ended before this")]
+    return "", []
 
 
 def ending(trial: Trial, name: str, marks: Array, notes: Sequence[Note]) -> list[Note]:
