@@ -9,6 +9,11 @@ SAID = {
     "24_attention/overlapped/wrong_waits_for_both": [
         "No wait leaves a product running"
     ],
+    "24_attention/flash_rows/wrong_returns_in_the_loop": [
+        "Only 5 of the block's 32 threads come to the barrier on line 24",
+        "cuda.syncthreads(): 27 threads ended before this",
+    ],
+    "24_attention/flash_rows/wrong_scores_go_on": ["go on from key to key"],
     "24_attention/overlapped/wrong_last_tile_is_count": [
         "last_tile(o, p, memory, count): called here"
     ],
