@@ -7,7 +7,7 @@ import numpy as np
 from weft.checking.named_numbers import compared, explained
 from weft.checking.slips import worded
 
-from . import lanes, steps
+from . import kernels, lanes, steps
 from .kernels import HEAD, KEYS, TILE, D
 
 
@@ -600,64 +600,30 @@ def in_fragments(q, k, v, out, lse):
         "the mask forgets the lane's `2 * t`": {
             "seen": lambda j: j - j % 8 // 2 * 2 < seq
         },
-        "the factors of rows g and g + 8 are exchanged": {"factor": exchanged},
     }
-    if reason := slipped(q, k, v, TILE, out, lse, close, lane):
+    if reason := slipped(q, k, v, kernels.TILE, out, lse, close, lane):
         return reason
-    if reason := worded(fitting(out, right, misplaced(q, k, v), **close)):
+    if reason := worded(fitting(out, right, in_lanes(q, k, v), **close)):
         return reason
     return wrong_half(np.isclose(right, out, **close).all(axis=(0, 2)))
 
 
-def exchanged(factor, columns=HEAD):
-    """Return factors of the output, two of each lane's four from the other row."""
-    rows, columns = np.ix_(np.arange(factor.shape[1]), np.arange(columns))
-    other = factor[:, np.arange(factor.shape[1]) ^ 8]
-    mixed = (rows % 16 < 8) == (columns % 2 == 1)
-    return np.where(mixed, other, factor)
-
-
-def misplaced(q, k, v):
-    """Return the results, in one tile, of weights that are in the wrong place."""
-    heads, seq, d = q.shape
-    padded = -(-seq // 16) * 16
-    s = q @ k.transpose(0, 2, 1) / math.sqrt(d)
-    p = np.zeros((heads, padded, padded))
-    p[:, :seq, :seq] = np.exp(s - s.max(axis=2, keepdims=True))
-    v = np.pad(v, ((0, 0), (0, padded - seq), (0, 0)))
-    total = p.sum(axis=2, keepdims=True)
-    total[:, seq:] = 1
-
-    halves = p.reshape(heads, padded, -1, 2)[..., ::-1].reshape(p.shape)
-    tiles = p.reshape(heads, -1, 2, 8, padded // 16, 2, 8)
-    quarters = tiles.transpose(0, 1, 5, 3, 4, 2, 6).reshape(p.shape)
-    lanes = p.reshape(heads, padded, -1, 4, 2).sum(axis=(2, 4))  # per t
-    lanes[:, seq:] = 1
-    own = np.repeat(np.tile(lanes, (1, 1, d // 8)), 2, axis=2)
-
-    t = np.arange(padded) % 8 // 2  # of the lanes that hold a key's scores
-    score = np.full((heads, padded, padded), -np.inf)
-    score[:, :seq, :seq] = s
-    score[:, seq:, :seq] = 0
-    per_lane = np.stack([score[..., t == k].max(axis=2) for k in range(4)], axis=2)
-    alone = np.exp(score - per_lane[..., t])
-    others = per_lane.reshape(heads, -1, 4, 4).max(axis=2).repeat(4, axis=1)
-    strange = np.exp(score - others[..., t])
-    sums = np.stack([strange[..., t == k].sum(axis=2) for k in range(4)], axis=2)
-    sums = sums.reshape(heads, -1, 4, 4).sum(axis=2).repeat(4, axis=1)
-    whose = sums[..., np.arange(d) % 8 // 2]
-    log2 = np.where(np.isfinite(score), score * math.log2(math.e), 0)
-    found = {
-        "each lane takes the maximum of its own scores alone": (
-            alone @ v / alone.sum(axis=2, keepdims=True)
-        ),
-        "lanes are combined that hold other rows": strange @ v / whose,
-        "values are multiplied with scores, not with weights": log2 @ v / total,
-        "the two numbers of each word are exchanged": halves @ v / total,
-        "words 1 and 2 of each `p[i]` are exchanged": quarters @ v / total,
-        "a lane has only summed the weights that it holds": p @ v / own,
-    }
-    return {reason: each[:, :seq] for reason, each in found.items()}
+def in_lanes(q, k, v):
+    """Return the outputs, other than NaN, of mistakes in the lanes of a warp."""
+    tile, (_, rows, d), seq = kernels.TILE, q.shape, k.shape[1]
+    q = np.pad(q, ((0, 0), (0, -rows % 16), (0, 0)), mode="edge")
+    k, v = (np.pad(x, ((0, 0), (0, -seq % tile), (0, 0))) for x in (k, v))
+    s = q @ k.transpose(0, 2, 1) * np.float32(math.log2(math.e) / math.sqrt(d))
+    s[:, :, seq:] = -np.inf
+    made = {}
+    for cause, options in lanes.slips_with_values().items():
+        heads = [
+            lanes.by_lanes(*one, tile=tile, **options)[:rows]
+            for one in zip(s, v, strict=True)
+        ]
+        if np.isfinite(heads).any():
+            made[cause] = np.stack(heads)
+    return made
 
 
 def bfloat16(w):

@@ -1,4 +1,4 @@
-"""Exercise 5's softmax, lane by lane, with something wrong.
+"""The softmax of exercises 5 and 6, lane by lane, with something wrong.
 
 Arrays have axes (warp, half, g, piece, t, number): in each piece, a lane has two
 numbers of row g, half 0, and two of row g + 8, half 1.
@@ -19,7 +19,11 @@ def other_half(x):
 
 def halves(first, second):
     """Return a function that applies `first` in half 0, and `second` in half 1."""
-    return lambda x: np.stack([first(x)[:, 0], second(x)[:, 1]], axis=1)
+
+    def of_halves(x):
+        return np.stack(np.broadcast_arrays(first(x)[:, 0], second(x)[:, 1]), axis=1)
+
+    return of_halves
 
 
 def exchanged(x):
@@ -48,9 +52,31 @@ def of_warp(own):
     return np.broadcast_to(own.max(axis=(2, 4), keepdims=True), own.shape)
 
 
+def sum_of_row(weight):
+    """Return the sum of the weights of the four lanes of a row."""
+    return weight.sum(axis=4, keepdims=True)
+
+
+def sum_with_lanes(*t):
+    """Return a function that sums, in each lane, its weight and that of lane `t[i]`."""
+    return lambda weight: weight + weight[:, :, :, :, t]
+
+
+def sum_of_four_rows(weight):
+    """Return the sum of lanes with one t whose rows are four neighbours."""
+    return weight.reshape(-1, 4, 4).sum(axis=1).repeat(4, axis=0).reshape(weight.shape)
+
+
+def sum_of_warp(weight):
+    """Return the sum of all 32 lanes, one for each half."""
+    return weight.sum(axis=(2, 4), keepdims=True)
+
+
 def by_lanes(
     scores,
+    values=None,
     *,
+    tile=TILE,
     highest=same,
     shared=of_row,
     early=False,
@@ -59,31 +85,39 @@ def by_lanes(
     lighter=same,
     smaller=same,
     kept=same,
+    packed=lambda p, s: p,
+    whole=sum_of_row,
     stored=same,
 ):
-    """Return the output (rows, TILE) of scores (rows, keys).
+    """Return the output of scores (rows, keys) and of values (keys, columns).
 
+    Without values, each tile adds its weights to `o` as they are. tile: its keys.
     highest: the scores whose maximum a lane takes, from its own. shared: the maximum
     after the shuffles, from each lane's. base: what weights are relative to, from the
     maximum, which is the one before the tile if `early`. added: the weights that a lane
     sums. lighter, smaller: the factor of the sums of weights, and that of `o`. kept:
-    the sum of weights after each tile. stored: the numbers of `o` that are stored.
+    the sum of weights after each tile. packed: what is multiplied by a tile of values,
+    from weights and scores. whole: the sum by which a row is divided, from the sums of
+    its lanes. stored: the numbers of `o` that are stored.
     """
-    tiles = scores.shape[1] // TILE
-    s = scores.astype("f4").reshape(-1, 2, 8, tiles, TILE // 8, 4, 2)
-    o = np.zeros(s[:, :, :, 0].shape, "f4")
+    tiles = scores.shape[1] // tile
+    s = scores.astype("f4").reshape(-1, 2, 8, tiles, tile // 8, 4, 2)
+    columns = tile if values is None else values.shape[1]
+    o = np.zeros((len(s), 2, 8, columns // 8, 4, 2), "f4")
     top = np.full_like(o[:, :, :, :1, :, :1], np.finfo("f4").min)
     weight = np.zeros_like(top)
     with np.errstate(all="ignore"):
-        for tile in np.moveaxis(s, 3, 0):
-            old, own = top, highest(tile).max(axis=(3, 5), keepdims=True)
+        for j, part in enumerate(np.moveaxis(s, 3, 0)):
+            old, own = top, highest(part).max(axis=(3, 5), keepdims=True)
             top = np.maximum(old, shared(own))
-            factor, p = np.exp2(old - top), np.exp2(tile - base(old if early else top))
+            factor, p = np.exp2(old - top), np.exp2(part - base(old if early else top))
             more = added(p).sum(axis=(3, 5), keepdims=True)
             weight = kept(weight * lighter(factor) + more)
-            o = o * smaller(np.broadcast_to(factor, o.shape)) + p
-        out = stored(o) / weight.sum(axis=4, keepdims=True)
-    return out.reshape(len(scores), TILE)
+            if values is not None:
+                p = packed(p, part).reshape(-1, tile) @ values[tile * j :][:tile]
+            o = o * smaller(np.broadcast_to(factor, o.shape)) + p.reshape(o.shape)
+        out = stored(o) / whole(weight)
+    return out.reshape(len(scores), columns)
 
 
 SHUFFLES = {
@@ -96,6 +130,18 @@ SHUFFLES = {
     ),
     "lanes are combined that hold other rows": of_four_rows,
     "all 32 lanes are combined, which hold eight rows": of_warp,
+}
+
+SUMS = {  # by the lanes that are combined: the sum of weights
+    "no lanes are combined": same,
+    "each lane is only combined with the one whose number differs in bit 0": (
+        sum_with_lanes(1, 0, 3, 2)
+    ),
+    "each lane is only combined with the one whose number differs in bit 1": (
+        sum_with_lanes(2, 3, 0, 1)
+    ),
+    "lanes are combined that hold other rows": sum_of_four_rows,
+    "all 32 lanes are combined, which hold eight rows": sum_of_warp,
 }
 
 OF_ROWS = {  # what of one row is that of the other
@@ -136,3 +182,59 @@ def slips():
         found[said.format("g", "g + 8")] = {what: halves(other_half, same)}
         found[said.format("g + 8", "g")] = {what: halves(same, other_half)}
     return found | {said: {what: exchanged} for what, said in OF_NUMBERS.items()}
+
+
+def exchanged_pieces(p):
+    """Return weights with the two pieces of each pair exchanged."""
+    return p.reshape(*p.shape[:3], -1, 2, 4, 2)[:, :, :, :, ::-1].reshape(p.shape)
+
+
+def exchanged_words(p):
+    """Return weights with words 1 and 2 of each pair of pieces exchanged."""
+    pairs = p.reshape(*p.shape[:3], -1, 2, 4, 2)
+    return pairs.swapaxes(1, 4).reshape(p.shape)
+
+
+def neighbouring_pieces(p):
+    """Return weights with pieces i and i + 1 in pair i."""
+    return p[:, :, :, [i + k for i in range(p.shape[3] // 2) for k in (0, 1)]]
+
+
+WORDS = {  # what a word has, from the weights
+    "the two numbers of each word are exchanged": lambda p: p[..., ::-1],
+    "pieces `2 * i` and `2 * i + 1` are exchanged": exchanged_pieces,
+    "words 1 and 2 of each `p[i]` are exchanged": exchanged_words,
+    "each word has a number of row g and one of row g + 8": exchanged,
+    "pair i has pieces `i` and `i + 1`": neighbouring_pieces,
+}
+
+
+def slips_with_values():
+    """Return what may be wrong with exercise 6's tiles, and the options for it."""
+    found = {
+        "values are multiplied with scores, not with weights": {
+            "packed": lambda p, s: s
+        },
+        "the words of row g + 8 have the weights of row g": {
+            "packed": lambda p, s: halves(same, other_half)(p)
+        },
+    }
+    for cause, words in WORDS.items():
+        found[cause] = {"packed": lambda p, s, words=words: words(p)}
+        for row, both in (("g", (words, same)), ("g + 8", (same, words))):
+            of_half = halves(*both)
+            found[f"{cause}, in row {row}"] = {
+                "packed": lambda p, s, of_half=of_half: of_half(p)
+            }
+    for cause, whole in SUMS.items():
+        found[f"{cause}, for the sums of weights"] = {"whole": whole}
+        for row, both in (("g", (whole, sum_of_row)), ("g + 8", (sum_of_row, whole))):
+            found[f"{cause}, for the sum of weights of row {row}"] = {
+                "whole": halves(*both)
+            }
+    for (cause, whole), shared in zip(SUMS.items(), SHUFFLES.values(), strict=True):
+        found[f"{cause}, for maxima and sums of weights"] = {
+            "whole": whole,
+            "shared": shared,
+        }
+    return slips() | found
