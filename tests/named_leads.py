@@ -9,6 +9,10 @@ SAID = {
     "24_attention/overlapped/wrong_waits_for_both": [
         "No wait leaves a product running"
     ],
+    "24_attention/flash_mma/wrong_rows_in_words": ["a number of row g and one of row"],
+    "24_attention/flash_mma/wrong_sums_of_two_lanes": [
+        "differs in bit 0, for the sums of weights"
+    ],
     "24_attention/flash_rows/wrong_returns_in_the_loop": [
         "Only 5 of the block's 32 threads come to the barrier on line 24",
         "cuda.syncthreads(): 27 threads ended before this",
