@@ -7,7 +7,7 @@ is run again with other numbers.
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -19,9 +19,6 @@ from weft.torch_ops.derivatives import Array, gradients_of, incoming, wanted
 from weft.torch_ops.exercise import TorchExercise, is_array
 from weft.torch_ops.tensors import array
 
-if TYPE_CHECKING:
-    from weft.torch_ops.gradients import Pass
-
 FEW = 3  # so many ratios do not agree by chance
 SAME = 1e-7  # the error of a gradient found in steps is smaller
 COMING = "the incoming gradient"
@@ -31,10 +28,11 @@ COMING = "the incoming gradient"
 class Wrong:
     """A backward pass that gives a wrong gradient of input `k`.
 
-    got: the gradient of each input, None where there is none.
+    first: the `gradients.Pass`. got: the gradient of each input, None where there is
+    none.
     """
 
-    first: "Pass"
+    first: Any
     k: int
     got: list[Any]
 
@@ -176,7 +174,7 @@ class Wrong:
                 extra = extra or changed
         return missing, extra
 
-    def variants(self) -> Iterator[tuple[str, "Pass", list[Any]]]:
+    def variants(self) -> Iterator[tuple[str, Any, list[Any]]]:
         """Yield passes in which one thing is different, its name, and their grads."""
         first = self.first
         second = [incoming(r, 2) for r in first.results]
