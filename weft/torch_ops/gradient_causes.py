@@ -38,7 +38,8 @@ class Wrong:
 
     @property
     def exercise(self) -> TorchExercise:
-        return self.first.exercise
+        found: TorchExercise = self.first.exercise
+        return found
 
     @property
     def names(self) -> tuple[str, ...]:
