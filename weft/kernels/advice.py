@@ -24,7 +24,7 @@ from weft.checking.verdict import Verdict
 from weft.intrinsics import registry
 from weft.kernels.evidence import Clue, with_notes
 from weft.kernels.exercise import KernelCase, KernelExercise
-from weft.kernels.origins import written_by
+from weft.kernels.origins import stored_and_read, written_by
 from weft.kernels.trial import Done, Trial, is_right, traced
 from weft.places import Note, Place
 from weft.python_errors import precedence
@@ -560,16 +560,19 @@ def find_missing_writer(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict
 
     Applies to a read of an element that no thread has written.
     """
-    function, done = trial.exercise.function(), facts.done
-    if verdict.kind != "uninitialised" or done is None or not verdict.rows:
+    function, trace = trial.exercise.function(), facts.trace
+    if verdict.kind != "uninitialised" or trace is None or not verdict.rows:
         return verdict
-    trace, row = done.trace, verdict.rows[0]
+    row = verdict.rows[0]
     if trace.space[row] != SHARED or function is None:
         return verdict
     name = trace.arrays[trace.array[row]]
     stored = [node.lineno for node, _ in statements(function) if stores(node, name)]
     if not stored:
-        return without_some(function, copied_elsewhere(trace, row, verdict))
+        found = copied_elsewhere(trace, row, verdict)
+        return without_some(function, read_beyond(function, trace, row, found))
+    if facts.done is None:  # some stores may be missing
+        return verdict
     notes = loops_to(function, name) | dict.fromkeys(stored, f"stores to {name}")
     ends = ends_before(function, max(stored))
     said = written_by(trace, row, name, [n for n in ends if ends[n]])
@@ -581,10 +584,18 @@ def find_missing_writer(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict
 
 
 def loops_to(function: FunctionType, name: str) -> dict[int, str]:
-    """Return notes on the `for` loops whose variables are in an index of a store.
+    """Return notes on the `for` loops whose variables are in an index of a store."""
+    found = [node for node, _ in statements(function) if stores(node, name)]
+    return loops_of(function, found, name)
 
-    A variable may also be in what is assigned to a variable of this index. name: the
-    array to which the store is.
+
+def loops_of(
+    function: FunctionType, uses: Sequence[ast.stmt], name: str
+) -> dict[int, str]:
+    """Return notes on the `for` loops whose variables are in an index of `name`.
+
+    A variable may also be in what is assigned to a variable of this index. uses: the
+    statements that contain the index.
     """
     found = [node for node, _ in statements(function)]
     behind = [
@@ -595,10 +606,8 @@ def loops_to(function: FunctionType, name: str) -> dict[int, str]:
         if not isinstance(target, ast.Subscript)
     ]
     notes: dict[int, str] = {}
-    for node in found:
-        if not stores(node, name):
-            continue
-        used = index_of_store(node, name)
+    for node in uses:
+        used = index_of(node, name)
         used |= set[str]().union(*(names for made, names in behind if made & used))
         for loop in found:
             inside = loop.lineno < node.lineno <= (loop.end_lineno or 0)
@@ -608,8 +617,8 @@ def loops_to(function: FunctionType, name: str) -> dict[int, str]:
     return notes
 
 
-def index_of_store(node: ast.stmt, name: str) -> set[str]:
-    """Return the names in the index of `name` in a statement that stores to it."""
+def index_of(node: ast.stmt, name: str) -> set[str]:
+    """Return the names in the index of `name` in a statement that uses it."""
     parts = [n for n in ast.walk(node) if isinstance(n, ast.Subscript)]
     slices = [n.slice for n in parts if is_name(n.value, name)]
     if not slices and isinstance(call := getattr(node, "value", None), ast.Call):
@@ -620,6 +629,24 @@ def index_of_store(node: ast.stmt, name: str) -> set[str]:
 def names_in(node: ast.AST) -> set[str]:
     """Return the names that an expression contains."""
     return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
+
+
+def read_beyond(
+    function: FunctionType, trace: Trace, row: int, verdict: Verdict
+) -> Verdict:
+    """Say which part of a matrix given code stores, and which part is read.
+
+    Shows the loops that set what is in the index of the read.
+    """
+    stored, read = stored_and_read(trace, row)
+    if not stored or trace.bulk.copies:
+        return verdict
+    name = trace.arrays[trace.array[row]]
+    said = f"The threads of the block store to {stored} of `{name}`."
+    said += f" They read {read}." * bool(read)
+    own = [p.line for p, _ in verdict.places if p.function == function.__name__]
+    reads = [node for node, _ in statements(function) if node.lineno in own]
+    return with_lines(verdict.adding(said), function, loops_of(function, reads, name))
 
 
 def without_some(function: FunctionType, verdict: Verdict) -> Verdict:

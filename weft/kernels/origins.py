@@ -43,13 +43,26 @@ def written_by(trace: Trace, row: int, name: str, ends: Sequence[int]) -> str:
     often = 2 <= times < 99 and (counts == times).all()
     each = f", to each of them {several(times, 'time')}" if often else ""
     shape = trace.extents[int(trace.array[row])][1]
-    reads = np.flatnonzero(mine & (trace.operation == READ))
-    stored, read = (rectangle(trace, row, c) for c in (cells, touched(trace, reads)))
+    stored, read = stored_and_read(trace, row)
     return (
         f"The threads of the block store to {reached:,} of the "
         f"array's {int(np.prod(shape)):,} elements{each}"
         + (f": {stored}. They read {read}." if stored and read else ".")
     )
+
+
+def stored_and_read(trace: Trace, row: int) -> tuple[str, str]:
+    """Describe the parts of a matrix that a block's threads store to and read.
+
+    row: an access to the matrix. Either is "" if that part is no rectangle.
+    """
+    mine = (trace.block == trace.block[row]) & (trace.array == trace.array[row])
+    found = [np.flatnonzero(mine & (trace.operation == kind)) for kind in (WRITE, READ)]
+    stored, read = (
+        rectangle(trace, row, touched(trace, rows)) if rows.size else ""
+        for rows in found
+    )
+    return stored, read
 
 
 def touched(trace: Trace, rows: Columns) -> Columns:
