@@ -412,14 +412,18 @@ def odd_scores(q, k, causal, scores):
         "the mask forgets the lane's `2 * t`": masked_at(
             key - key % 8 // 2 * 2, query, seq, causal
         ),
+        "the mask takes `t` for the lane's `2 * t`": masked_at(
+            key - key % 8 // 2, query, seq, causal
+        ),
+        "later keys are hidden even where `causal` is 0": (key >= seq) | (key > query),
         "the mask forgets which of two columns it is": masked_at(
             key - key % 2, query, seq, causal
         ),
         "the mask forgets the piece's `8 * n`": masked_at(
-            key - key % TILE // 8 * 8, query, seq, causal
+            key - key % kernels.TILE // 8 * 8, query, seq, causal
         ),
         "the mask counts keys from the beginning of the tile": masked_at(
-            key % TILE, query, seq, causal
+            key % kernels.TILE, query, seq, causal
         ),
     }
     hidden = np.isneginf(scores)
