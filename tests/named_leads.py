@@ -9,6 +9,11 @@ SAID = {
     "24_attention/overlapped/wrong_waits_for_both": [
         "No wait leaves a product running"
     ],
+    "24_attention/tile_scores/wrong_loops_exchanged": [
+        "store to columns 0–7 of rows 0–31 of `tk`",
+        "for m in range(TILE16):: sets `m`",
+    ],
+    "24_attention/tile_scores/wrong_always_causal": ["even where `causal` is 0"],
     "24_attention/flash_mma/wrong_rows_in_words": ["a number of row g and one of row"],
     "24_attention/flash_mma/wrong_sums_of_two_lanes": [
         "differs in bit 0, for the sums of weights"
