@@ -13,7 +13,7 @@ from numba import cuda, float32, int32  # isort: skip
 from weft import check
 from weft.checking.verdict import Verdict
 from weft.intrinsics import load4
-from weft.kernels.constants import derived, numbers_in
+from weft.kernels.constants import derived, listed, numbers_in
 
 ACROSS, DEEP = 32, 4  # threads of a block; rows of a tile
 HALF, FULL = ACROSS // 2, int(4 * DEEP)
@@ -109,6 +109,10 @@ def test_a_kernel_with_names_passes_and_says_so() -> None:
     found = verdict(named, {"ACROSS": 8}, {"ACROSS": 64})
     assert found
     assert "right with ACROSS = 8 and with ACROSS = 64 as well" in repr(found)
+
+
+def test_names_that_a_cell_does_not_have_are_not_listed() -> None:
+    assert listed({"ACROSS": 8, "OF_A_MODULE": 3}, named.py_func) == "ACROSS = 8"
 
 
 def test_numbers_are_named_by_line_and_value() -> None:

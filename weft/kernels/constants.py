@@ -66,7 +66,7 @@ def run(exercise: KernelExercise) -> list[str]:
     held = replace(exercise, limits=exercise.limits.get("otherwise", {}))
     for constants in exercise.constants:
         run_with(held, constants, function)
-    seen = " and with ".join(map(listed, exercise.constants))
+    seen = " and with ".join(listed(each, function) for each in exercise.constants)
     return [f"right with {seen} as well"]
 
 
@@ -93,7 +93,9 @@ def run_with(
     if not cured:
         numbers = guilty(exercise, constants, function, original, old, near)
     if is_right and not cured:
-        raise Failed(wrong.but(message=f"With {listed(constants)}: {wrong.message}"))
+        raise Failed(
+            wrong.but(message=f"With {listed(constants, function)}: {wrong.message}")
+        )
     if cured:
         why = too_early({name: scope[name] for name in stale}, function)
         places = uses(function, {n: f"{n} is still {scope[n]}" for n in stale})
@@ -110,7 +112,7 @@ def run_with(
             places += [note for note in more if note[0].line not in shown]
     raise exercise.failed(
         "constants",
-        f"With {listed(constants)} it goes wrong: {wrong.message}",
+        f"With {listed(constants, function)} it goes wrong: {wrong.message}",
         why,
         places[:LINES],
         when=wrong.when,
@@ -555,9 +557,11 @@ def uses(function: FunctionType, notes: Mapping[str, str]) -> list[Note]:
     return [(at_line(function, line), notes[name]) for name, line in found.items()]
 
 
-def listed(constants: Constants) -> str:
-    """Format constants as in 'BM = 16, TM = 8'."""
-    return ", ".join(f"{name} = {_short(value)}" for name, value in constants.items())
+def listed(constants: Constants, function: FunctionType) -> str:
+    """Format the constants that a function's cell can use, as in 'BM = 16, TM = 8'."""
+    seen = {n: x for n, x in constants.items() if n in function.__globals__}
+    known = seen or constants
+    return ", ".join(f"{name} = {_short(value)}" for name, value in known.items())
 
 
 def _short(value: Any) -> str:
