@@ -181,7 +181,9 @@ def _race(trace: Trace, race: Race) -> Verdict:
     elif ATOMIC not in (one.operation, two.operation):
         row, element = "two-writes", _element(trace, race, two, "the same element")
         if (many := _same_elements(trace, one, two)) > 1:
+            first = trace.element(two.row)
             element = f"the same {many:,} elements of `{race.array}`"
+            element += f", `{first}` among them" * bool(first)
             question = words("one-element")["why"]
     elif race.within == "block" and one.place.line != two.place.line:
         question = words("order")["why"]
