@@ -945,6 +945,11 @@ def test_given_code_that_stores_is_followed_to_the_learners_lines() -> None:
     verdict = run(checks("19_gemm_registers")["gemm_2d"], "<check>", scope)
     assert note_on(verdict, "sums[i, j] +=") == "`sums` is set here"
     assert "s = col0" not in [place.text[:8] for place, _ in verdict.places]
+    scope, lab = scope_of("24_attention"), CHAPTERS / "24_attention"
+    path = lab / "answers" / "tile_scores" / "wrong_one_row.py"
+    run(path.read_text(encoding="utf-8"), "<cell>", scope)
+    verdict = run(checks("24_attention")["tile_scores"], "<check>", scope)
+    assert note_on(verdict, "s[n, i] *= SCALE2") == "`s` is set here, to line 34"
     own = verdict_on("scan_steps", ("while step < BLOCK", "while step < BLOCK // 2"))
     assert [place.text for place, _ in own.places] == [
         "out[i] = tile[t]",

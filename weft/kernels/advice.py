@@ -276,8 +276,9 @@ def came_from(exercise: KernelExercise, line: int, handed: list[int]) -> list[Or
             for name in used:
                 for nodes in (plain, computed):
                     run = last_set(nodes, name, one.lineno)
-                    if run and run not in runs.setdefault(name, []):
-                        runs[name].append(run)
+                    before = runs.setdefault(name, [])
+                    if run and not any(run[0] in each for each in before):
+                        before.append(run)
             names = [name for name in used if runs.get(name)]
             origins += [
                 Origin(
