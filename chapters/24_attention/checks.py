@@ -528,7 +528,8 @@ def rows_of_scores(rng, rows, keys):
 
 def unit_values(keys):
     """Return values (1, keys, TILE) that add key j to column j modulo `TILE`."""
-    return np.tile(np.eye(TILE, dtype="f4"), (keys // TILE, 1))[None]
+    tile = kernels.TILE
+    return np.tile(np.eye(tile, dtype="f4"), (keys // tile, 1))[None]
 
 
 def summed_weights(scores):
@@ -537,7 +538,7 @@ def summed_weights(scores):
     top = s.max(axis=1, keepdims=True)
     p = np.exp2(s - top)
     total = p.sum(axis=1, keepdims=True)
-    out = (p / total).reshape(len(s), -1, TILE).sum(axis=1)
+    out = (p / total).reshape(len(s), -1, kernels.TILE).sum(axis=1)
     return out.astype("f4"), (top + np.log2(total))[:, 0].astype("f4")
 
 
@@ -551,16 +552,17 @@ def badly_softened(scores, out, lse):
             "up the four lanes of a row: what does each lane pass to it?"
         )
     s, values = scores[None] * np.float32(math.log(2)), unit_values(scores.shape[1])
+    tile = kernels.TILE
     power = {"power": lambda x: np.exp(x / math.log(2))}
     mixed = {"weights are powers of e, and factors powers of 2": power}
     made = {
-        cause: over_tiles(s, values, TILE, **options)[0][0]
+        cause: over_tiles(s, values, tile, **options)[0][0]
         for cause, options in {**SOFTMAX_SLIPS, **mixed}.items()
     }
-    powers_of_e = over_tiles(scores[None], values, TILE)[0][0]
+    powers_of_e = over_tiles(scores[None], values, tile)[0][0]
     made["weights are powers of e"] = powers_of_e
     for cause, options in lanes.slips().items():
-        made[cause] = lanes.by_lanes(scores, **options)
+        made[cause] = lanes.by_lanes(scores, tile=tile, **options)
     causes = fitting(out, right, made, **close)
     return worded(causes) or wrong_half(np.isclose(right, out, **close).all(axis=1))
 

@@ -454,7 +454,8 @@ def soften_tiles(scores, out, lse):
 # %%
 check(
     soften_tiles, spec=checks.summed_weights, inputs=checks.rows_of_scores,
-    sizes=[(16, 32), (32, 48)], full=(4096, 1024),
+    sizes=[(16, 32), (32, 64)], full=(4096, 1024),
+    constants=[{"TILE": 32, "TILE8": 4, "TILE16": 2}],
     launch=lambda rows, keys: (rows // 16, 32),
     tolerance=1e-4, limits={"float64": 0}, because=checks.badly_softened,
 )
