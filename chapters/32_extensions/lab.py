@@ -89,8 +89,8 @@ DEVICE = "cuda" if weft.GPU else "cpu"
 # `flat(x)` gives you the elements in the order of memory, for tensors without gaps. It
 # does *not* check for gaps. Numba refuses a tensor that requires a gradient, even
 # inside an operator. `x.detach()` returns the same elements without that requirement;
-# in this exercise, no `x` has it. The fake, which the next exercise explains, is already
-# given: it promises the layout of `torch.empty_like(x)`. Stuck? Run
+# in this exercise, no `x` has it. The fake, which the next exercise explains, is
+# already given: it promises the layout of `torch.empty_like(x)`. Stuck? Run
 # `hint("poly_forward")`; there are three hints.
 
 # %%
