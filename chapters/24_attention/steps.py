@@ -30,7 +30,7 @@ def to_bfloat16(x):
     return (bits & np.uint32(0xFFFF0000)).view("f4")
 
 
-def soften(s, top, weight, k):
+def softened(s, top, weight, k):
     """Do to numbers k and k + 1 of scores `s` what `soften_row` does, in place."""
     own, axes = s[k : k + 2], (0, 3, 4)
     high = np.maximum(top, own.max(axis=axes, keepdims=True)[0] * SCALE64)
@@ -91,7 +91,7 @@ def by_steps(
                     continue
                 row = int(call) // 2
                 of = (tops[row], weights[row], ks[row]) if j else (row, row, 2 * row)
-                top[row], weight[row], factor[row] = soften(
+                top[row], weight[row], factor[row] = softened(
                     s, top[of[0]], weight[of[1]], of[2]
                 )
             p.append(to_bfloat16(in_rows(s)))
