@@ -745,7 +745,7 @@ looks.rates_by_order(in_orders)
 in_orders
 
 # %% tags=["solution"]
-in_orders.expect("grouped", at_least=1.2, times="row by row")
+in_orders.expect("grouped", at_least=1.1, times="row by row")
 in_orders.expect("grouped", at_least=1.3, times="scattered")
 
 # %% [markdown] tags=["solution"]
