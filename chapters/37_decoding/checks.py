@@ -6,7 +6,6 @@ import math
 import numpy as np
 
 from weft.checking.named_numbers import compared, explained
-from weft.checking.slips import worded
 from weft.wording import joined as listed
 
 from .kernels import GROUP, LOWEST, PAGE, ROWS, D
@@ -199,7 +198,14 @@ def fitting(slips, got, right):
 
 def named(slips, got, right):
     """Return a sentence with the slips that fit, if that is one or two."""
-    return worded(fitting(slips, got, right))
+    return said(fitting(slips, got, right))
+
+
+def said(found):
+    """Return a sentence with one slip or two, "" for none or for more."""
+    return (
+        f"This is the result if {', or if '.join(found)}." if 0 < len(found) < 3 else ""
+    )
 
 
 def attention(q, k, v):
@@ -419,7 +425,7 @@ def with_example(found, example):
 
     example: a function of a slip; it returns "" if it has none.
     """
-    return f"{worded(found)} {example(found[0]) if len(found) == 1 else ''}".strip()
+    return f"{said(found)} {example(found[0]) if len(found) == 1 else ''}".strip()
 
 
 def some_slices(rng, seqs, heads, slices):
@@ -577,7 +583,7 @@ def badly_merged(tops, weights, totals, out):
             if loops := fitting(slips, [out], right):
                 found.append(what + (loops[0] if len(loops) == 1 else ""))
         if found:
-            return worded(found)
+            return said(found)
     return ""
 
 

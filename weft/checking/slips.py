@@ -59,12 +59,6 @@ def worded(causes: Collection[str]) -> str:
     return f"This is the result if {', or if '.join(causes)}."
 
 
-def is_clearly(got: Any, made: Any, right: Any) -> bool:
-    """Return whether arrays `got` are what a slip makes, which is far from right."""
-    with np.errstate(all="ignore"):
-        return agrees(got, made, 1e-3) and not agrees(made, right, 1e-2)
-
-
 def other_number(
     exercise: Exercise, case: Case, outputs: tuple[Any, ...]
 ) -> tuple[int, float] | None:
