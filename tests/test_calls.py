@@ -174,7 +174,9 @@ def test_whose_line_it_is_and_who_called(body, kind, line, function, call, monke
     assert notes[mine[0]][0] == line
     own_first = kind in ("wrong-value", "uninitialised")
     after = -1 if own_first else 1  # a learner's own lines come first
-    assert notes[mine[0] + after] == (call, "called here")
+    line, note = notes[mine[0] + after]
+    assert line == call
+    assert note.startswith("called here")
     assert f"in `{function}`, of another cell" in repr(found)
 
 
@@ -193,8 +195,8 @@ def test_a_function_of_the_same_cell_is_not_of_another(monkeypatch):
     assert [note for _, note in said(found)] == ["in `element`", "called here"]
 
 
-def test_a_line_of_the_kernel_needs_no_word(monkeypatch):
-    assert said(verdict("out[i] = x[i + 1]", monkeypatch)) == [(4, "")]
+def test_a_line_of_the_kernel_is_shown_with_its_index(monkeypatch):
+    assert said(verdict("out[i] = x[i + 1]", monkeypatch)) == [(4, "`i` is 63")]
 
 
 def test_a_launch_outside_of_a_check_says_so_too():
