@@ -854,7 +854,8 @@ def bad_gradient(q, k, v, g, lse, delta, dq):
     others = p * (1 - np.eye(len(p[0])))
     more = np.exp(lse[..., None] - lse[:, None])  # a factor of P, with the key's `lse`
     numbers = np.arange(len(p[0]))
-    powers = np.tril(root ** -np.maximum(numbers[:, None] - numbers, 0.0))
+    behind = numbers[:, None] - numbers
+    powers = np.where(behind < 0, 0, root ** -np.maximum(behind, 0.0))
     made = {
         "`delta` is not subtracted": p * dp @ keys / root,
         "`delta` is added": p * (dp + row) @ keys / root,

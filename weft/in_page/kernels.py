@@ -35,6 +35,7 @@ class PageExercise(KernelExercise):
     """
 
     can_explore: ClassVar[bool] = False  # there are no widgets
+    has_spec: ClassVar[bool] = False  # the build has made the results of its cases
 
     made: Mapping[Any, Any] = field(default_factory=dict)
     launches: Mapping[Any, Any] = field(default_factory=dict)

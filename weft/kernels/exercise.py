@@ -53,6 +53,7 @@ class KernelExercise(Exercise):
 
     needs: ClassVar[tuple[str, ...]] = ("spec", "inputs", "sizes", "launch")
     can_explore: ClassVar[bool] = True  # a learner can call `weft.explore`
+    has_spec: ClassVar[bool] = True  # the right results are known for any inputs
 
     launch: Any = None
     kernel: Any = None

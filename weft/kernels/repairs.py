@@ -82,7 +82,8 @@ def find_guilty_line(trial: Trial, facts: Facts, verdict: Verdict) -> Verdict:
     change = cure(trial)
     if change is not None:
         return with_line(trial, verdict, change)
-    if facts.done and (clue.only or not clue.text):
+    is_open = clue.only or not clue.text
+    if facts.done and is_open and trial.exercise.has_spec:
         cause = influence.cause(trial, facts.done)
         verdict = verdict.adding(cause.text)
         verdict = verdict.but(places=with_notes(verdict.places, cause.notes))
