@@ -174,9 +174,8 @@ def test_whose_line_it_is_and_who_called(body, kind, line, function, call, monke
     assert notes[mine[0]][0] == line
     own_first = kind in ("wrong-value", "uninitialised")
     after = -1 if own_first else 1  # a learner's own lines come first
-    line, note = notes[mine[0] + after]
-    assert line == call
-    assert note.startswith("called here")
+    note = "called here; reads x" if kind == "wrong-value" else "called here"
+    assert notes[mine[0] + after] == (call, note)
     assert f"in `{function}`, of another cell" in repr(found)
 
 
