@@ -206,7 +206,7 @@ def result_names(count: int) -> list[str]:
 
 
 def others_right(call: Call, wrong: int) -> str:
-    """Say which results are right besides a wrong one, if they have names."""
+    """Say which of the other results are right, if results have names."""
     trios = zip(call.exercise.outputs, call.results, call.case.expected, strict=False)
     found = [
         f"`{name}`"
@@ -302,7 +302,7 @@ def never_written(
 
 
 def others_blank(blank: np.ndarray[Any, Any]) -> str:
-    """Name the elements without a value besides the first: rows, columns or a count."""
+    """Name all other elements without a value: rows, columns or a count."""
     count = int(blank.sum())
     if blank.ndim == 2 and not blank.all():
         for axis, what in enumerate(("column", "row")):
